@@ -12,11 +12,12 @@
 
 #define DELIVERY_ID_MAX 40
 
-/* One heap block each (the destination id's text lies behind the struct); owned by whoever holds it. */
+/* One heap block each (the lane's text lies behind the struct); owned by whoever holds it. */
 struct task {
     struct list link;
     struct event *event;              /* a reference */
-    struct str destination_id;
+    struct str lane;                  /* "<env>\x1f<tenant id>\x1f<destination id>": one destination's line of tasks */
+    struct str destination_id;        /* the lane's tail */
     char delivery_id[DELIVERY_ID_MAX]; /* "" only for tasks that an Outpost queued */
     int number;                       /* attempt number, from 1 */
     bool manual;

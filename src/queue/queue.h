@@ -20,6 +20,8 @@ struct queue_msg {
     enum queue_kind kind;
     struct task *task;         /* QUEUE_DELIVERY */
     struct attempt *attempt;   /* QUEUE_LOG: an attempt to record */
+    bool unparked;             /* handed over because unpark asked for its lane */
+    bool counted;              /* the wrapper's: part of what the server owes itself */
     uint64_t ref;              /* the backend's */
     void *impl;                /* the backend's */
 };
@@ -27,7 +29,7 @@ struct queue_msg {
 enum settle {
     SETTLE_ACK,  /* done with: gone for good */
     SETTLE_BACK, /* give it back: comes again after a while, to anybody */
-    SETTLE_PARK, /* delivery only, where ops->unpark is offered: keep it on disk until unpark asks for its destination */
+    SETTLE_PARK, /* delivery only, where ops->unpark is offered: keep it on disk until unpark asks for its lane */
 };
 
 /* Publish: all tasks of one event become durable together, or none. */
@@ -75,15 +77,17 @@ struct queue_consumer {
     unsigned window;           /* unsettled messages at most (brokers' prefetch); embedded: hint of the batch size */
     /* msgs: links of struct queue_msg, at least one; take them all off. */
     void (*on_msgs)(void *arg, struct list *msgs);
-    /* Embedded: there are parked tasks of this destination (after a start, or beyond those handed over by unpark). May be NULL. */
-    void (*on_parked)(void *arg, struct str destination_id);
+    /* Embedded: there are parked tasks of this lane (told once per lane after a start). */
+    void (*on_parked)(void *arg, struct str lane);
+    /* The answer to unpark, behind its messages (perhaps none): are there more? */
+    void (*on_unparked)(void *arg, struct str lane, bool more);
     void *arg;
 };
 
 struct queue_conf {
     const char *path;          /* embedded: the file */
     bool sync_full;
-    uint64_t backlog_max;      /* rows handed over and unsettled beyond which put fails; 0 = no limit */
+    uint64_t backlog_max;      /* owed beyond which queue_has_room says no; 0 = no limit */
 };
 
 struct queue_ops {
@@ -103,11 +107,16 @@ struct queue_ops {
     void (*stats)(struct queue *q, struct queue_stats *out);             /* any thread, cheap */
     /* Optional (NULL: the caller composes delay, streak, log put and settle): */
     void (*conclude)(struct queue *q, struct queue_conclude *rq);
-    void (*unpark)(struct queue *q, struct str destination_id, unsigned max); /* on the consumer's io; handed over by on_msgs, oldest due first */
+    /* From the consumer's io: up to max parked tasks of the lane come by on_msgs, oldest due first, then on_unparked once. */
+    void (*unpark)(struct queue *q, struct str lane, unsigned max);
 };
 
+/* Every backend's struct queue begins with this. `owed` is what the server owes itself: puts under way, and messages handed
+ * over, not yet settled and not waiting for a slow destination (BACKLOG_MAX, design.md 3). */
 struct queue {
     const struct queue_ops *ops;
+    _Atomic int64_t owed;
+    int64_t owed_max; /* 0 = no limit */
 };
 
 enum ec queue_open(const struct queue_ops *ops, const struct queue_conf *conf, struct queue **out, struct err *err) MUST_CHECK;
@@ -130,7 +139,15 @@ static inline bool queue_parks(const struct queue *q)
 {
     return q->ops->unpark != NULL;
 }
-void queue_unpark(struct queue *q, struct str destination_id, unsigned max);
+void queue_unpark(struct queue *q, struct str lane, unsigned max);
+/* Whether publishing may go on; beyond the bound it waits a little, then answers 503. */
+bool queue_has_room(struct queue *q);
+/* The message now waits for a slow or failing destination: no longer counted in owed. Harmless when repeated. */
+void queue_uncount(struct queue *q, struct queue_msg *m);
+
+/* For backends. Each message handed over goes through queue_hand first; each put ends with queue_put_done. */
+void queue_hand(struct queue *q, struct queue_msg *m);
+void queue_put_done(struct queue *q, struct queue_put *rq, enum ec code, const char *text);
 
 extern const struct queue_ops queue_embedded, queue_mem;
 
