@@ -9,6 +9,7 @@
 
 #include "core/destination.h"
 #include "core/event.h"
+#include "util/list.h"
 
 #define DELIVERY_ID_MAX 40
 

@@ -47,7 +47,7 @@ bool str_to_i64(struct str s, int64_t *out);
 bool str_to_u64(struct str s, uint64_t *out);
 /* Stable seeded 64-bit hash (SipHash-1-3, one random key per process): for maps, never stored. */
 uint64_t str_hash(struct str s);
-/* The same text always gives the same value, in every process and release (XXH64-like, documented in str.c):
+/* The same text always gives the same value, in every process and release (documented in str.c):
  * may be stored. Not for untrusted map keys. */
 uint64_t str_hash_stable(struct str s);
 
