@@ -25,7 +25,7 @@ def test_metadata_with_control_bytes_is_a_failed_attempt(api, receiver, hook, va
     assert receiver.requests() == []
 
 
-@pytest.mark.parametrize("name", ["a b", "a:b", "é", "x\r\ny", ""])
+@pytest.mark.parametrize("name", ["a b", "a:b", "é", "x\r\ny"])
 def test_metadata_name_that_is_no_header_name_is_left_out(api, receiver, hook, name):
     api.publish({}, metadata={name: "v", "good": "1"})
     got = receiver.wait()[0]

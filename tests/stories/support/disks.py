@@ -4,7 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import os
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -15,14 +15,14 @@ class Disk:
 
     def fill(self):
         """Take every byte that is left."""
-        with open(self._filler, "ab") as out:
-            for size in (65536, 4096, 1):
-                try:
+        out = os.open(self._filler, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            for size in (1 << 20, 4096, 1):
+                with suppress(OSError):
                     while True:
-                        out.write(bytes(size))
-                        out.flush()
-                except OSError:
-                    continue
+                        os.write(out, bytes(size))
+        finally:
+            os.close(out)
 
     def free(self):
         self._filler.unlink()
