@@ -24,9 +24,11 @@ enum httpc_fail {
     HTTPC_DNS,       /* the name did not resolve */
     HTTPC_REFUSED,   /* connection refused */
     HTTPC_UNREACHABLE,
-    HTTPC_RESET,     /* connection closed or reset before a complete answer */
+    HTTPC_RESET,     /* connection reset before a complete answer */
+    HTTPC_CLOSED,    /* closed without an answer, or in the middle of the head */
     HTTPC_TIMEOUT,   /* deadline */
     HTTPC_TLS,       /* handshake or certificate */
+    HTTPC_PLAIN_HTTP, /* https:// at a peer that answers HTTP in the clear */
     HTTPC_BLOCKED,   /* address refused by the egress policy; fail_text names the range and the setting */
     HTTPC_PROXY,     /* the proxy refused or failed */
     HTTPC_PROTOCOL,  /* not HTTP, bad framing, headers beyond their limit */

@@ -26,6 +26,8 @@ struct op {
 void op_finish(struct op *op, enum ec code, const char *text);
 /* For callees: op->err is already set. Any thread. */
 void op_complete(struct op *op);
+/* For callees: many that belong to one loop, links of op.link; one lock, one wake-up. */
+void op_complete_list(struct io *io, struct list *ops);
 /* For callers, on op->io's thread: asks for an early end; done() still comes, once. */
 void op_cancel(struct op *op);
 

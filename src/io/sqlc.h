@@ -28,7 +28,7 @@ struct sqlc_conf {
     bool sync_full;          /* synchronous=FULL, else NORMAL */
     bool create;             /* false: the file must exist */
     /* optional: runs on the writer thread before the first job and after each reopen: prepare statements, load state */
-    enum ec (*opened)(struct sqlc *db, void *arg, struct err *err);
+    enum ec (*opened)(struct sqlc *db, void *arg, struct err *err); /* sqlc_stmt etc. work */
     void *arg;
 };
 
@@ -55,5 +55,9 @@ void sqlc_bind(sqlite3_stmt *st, int at, struct str s);      /* text, not copied
 void sqlc_bind_blob(sqlite3_stmt *st, int at, struct str s);
 struct str sqlc_text(sqlite3_stmt *st, int col);             /* valid until the next step */
 enum ec sqlc_check(struct sqlc *db, int rc);                 /* notes rc; the group is aborted when it is an error */
+
+#ifdef OUTRIDER_TEST_BUILD
+void sqlc_test_fail(struct sqlc *db, int nth, int code); /* the nth commit from now fails with a SQLite code */
+#endif
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/param.h> /* MIN, MAX */
 
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define MUST_CHECK __attribute__((warn_unused_result))
@@ -22,8 +23,6 @@
     })
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* For arms that only a bug can reach. Prints where, then aborts. */
 NORETURN void unreachable_at(const char *file, int line, const char *what);
