@@ -11,7 +11,7 @@
 #include "core/event.h"
 #include "util/list.h"
 
-#define DELIVERY_ID_MAX 40
+#define DELIVERY_ID_MAX 48
 
 /* One heap block each (the lane's text lies behind the struct); owned by whoever holds it. */
 struct task {

@@ -23,13 +23,13 @@ struct streak_ops {
     void (*add)(struct streak *s, struct streak_add *rq);
     void (*clear)(struct streak *s, struct streak_clear *rq); /* cheap when there is nothing to clear */
     /* Optional: true when nothing is counted for the destination, so that clear can be left out. Any thread. */
-    bool (*is_clear)(struct streak *s, struct str destination_id);
+    bool (*is_clear)(struct streak *s, struct str tenant_id, struct str destination_id);
 };
 struct streak {
     const struct streak_ops *ops;
 };
 void streak_add(struct streak *s, struct streak_add *rq);
 void streak_clear(struct streak *s, struct streak_clear *rq);
-bool streak_is_clear(struct streak *s, struct str destination_id);
+bool streak_is_clear(struct streak *s, struct str tenant_id, struct str destination_id);
 
 #endif
