@@ -4,13 +4,9 @@
 #define OUTRIDER_QUEUE_EMBEDDED_H
 
 #include "queue/queue.h"
-#include "store/delay.h"
-#include "store/once.h"
 #include "store/streak.h"
 
-/* Views of an open embedded (or mem) queue; closed with it. */
-struct delay *queue_embedded_delay(struct queue *q);
-struct once *queue_embedded_once(struct queue *q);
+/* A view of an open embedded queue; closed with it. */
 struct streak *queue_embedded_streak(struct queue *q);
 
 #endif

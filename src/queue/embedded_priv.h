@@ -56,8 +56,6 @@ struct embedded {
     struct map flying;  /* by 8-byte key */
     struct map streaks; /* tenant \x1f destination -> struct streak_note */
     _Atomic uint64_t parked, scheduled, unlogged;
-    struct delay delay;
-    struct once once;
     struct streak streak;
 };
 

@@ -201,3 +201,64 @@ bool equal_ct(struct str a, struct str b)
 {
     return a.n == b.n && (a.n == 0 || CRYPTO_memcmp(a.p, b.p, a.n) == 0);
 }
+
+#define NONCE 12
+#define TAG 16
+
+static void seal_key(const struct secret *secret, uint8_t key[32])
+{
+    struct str s = secret_reveal(secret);
+    if (s.n == 32) {
+        memcpy(key, s.p, 32);
+    } else {
+        sha256(s, key);
+    }
+}
+
+void seal(struct buf *out, const struct secret *secret, struct str plain)
+{
+    uint8_t key[32];
+    seal_key(secret, key);
+    char *at = buf_space(out, NONCE + plain.n + TAG);
+    if (!at) {
+        return;
+    }
+    unsigned char *nonce = (unsigned char *)at, *text = nonce + NONCE;
+    random_bytes(nonce, NONCE);
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int n = 0, last = 0;
+    if (!EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, nonce) ||
+        !EVP_EncryptUpdate(c, text, &n, (const unsigned char *)plain.p, (int)plain.n) ||
+        !EVP_EncryptFinal_ex(c, text + n, &last) ||
+        !EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_GET_TAG, TAG, text + plain.n)) {
+        UNREACHABLE("AES-GCM");
+    }
+    EVP_CIPHER_CTX_free(c);
+    explicit_bzero(key, sizeof(key));
+    out->n += NONCE + plain.n + TAG;
+}
+
+bool unseal(struct buf *out, const struct secret *secret, struct str sealed)
+{
+    if (sealed.n < NONCE + TAG) {
+        return false;
+    }
+    size_t text = sealed.n - NONCE - TAG;
+    char *at = buf_space(out, text + 1);
+    if (!at) {
+        return false;
+    }
+    uint8_t key[32], tag[TAG];
+    seal_key(secret, key);
+    memcpy(tag, sealed.p + NONCE + text, TAG);
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int n = 0, last = 0;
+    bool ok = EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, (const unsigned char *)sealed.p) &&
+              EVP_DecryptUpdate(c, (unsigned char *)at, &n, (const unsigned char *)sealed.p + NONCE, (int)text) &&
+              EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, TAG, tag) &&
+              EVP_DecryptFinal_ex(c, (unsigned char *)at + n, &last) > 0;
+    EVP_CIPHER_CTX_free(c);
+    explicit_bzero(key, sizeof(key));
+    out->n += ok ? text : 0;
+    return ok;
+}

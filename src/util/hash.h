@@ -28,4 +28,8 @@ uint64_t random_u64(void);            /* the same source */
 double random_unit(void);             /* [0, 1), not for secrets */
 bool equal_ct(struct str a, struct str b); /* constant time for equal lengths */
 
+/* AES-256-GCM: out = nonce (12) + cipher text + tag (16). The key is SHA-256 of `secret` unless it has 32 bytes itself. */
+void seal(struct buf *out, const struct secret *secret, struct str plain);
+bool unseal(struct buf *out, const struct secret *secret, struct str sealed); /* false: damaged, or another key */
+
 #endif
