@@ -56,6 +56,16 @@ void sqlc_bind_blob(sqlite3_stmt *st, int at, struct str s);
 struct str sqlc_text(sqlite3_stmt *st, int col);             /* valid until the next step */
 enum ec sqlc_check(struct sqlc *db, int rc);                 /* notes rc; the group is aborted when it is an error */
 
+/* Connections without a thread of their own, for rooms that keep many files (the log's segments). The calling thread uses
+ * one at a time: sqlc_conn_use names it, then sqlc_stmt(NULL, ...) and its kin work on it. */
+struct sqlc_conn;
+enum sqlc_open_how { SQLC_READ, SQLC_WRITE, SQLC_CREATE };
+enum ec sqlc_conn_open(const char *path, enum sqlc_open_how how, bool sync_full, unsigned cache_kib, struct sqlc_conn **out, struct err *err) MUST_CHECK;
+void sqlc_conn_free(struct sqlc_conn *c);
+void sqlc_conn_use(struct sqlc_conn *c);
+enum ec sqlc_conn_exec(struct sqlc_conn *c, const char *sql); /* plain SQL; notes errors */
+int sqlc_conn_error(struct sqlc_conn *c);                     /* the first SQLite error noted since the last call; clears it */
+
 #ifdef OUTRIDER_TEST_BUILD
 void sqlc_test_fail(struct sqlc *db, int nth, int code); /* the nth commit from now fails with a SQLite code */
 #endif

@@ -45,7 +45,7 @@ struct sqlc {
 };
 
 void sqlc_conn_close(struct sqlc_conn *c);
-struct sqlc_conn *sqlc_conn(struct sqlc *db); /* of the calling database thread */
+struct sqlc_conn *sqlc_conn_current(void); /* of the calling database thread */
 void sqlc_set_conn(struct sqlc_conn *c);
 
 #endif

@@ -1,4 +1,5 @@
 /* Prepared statements by the address of their text, binding and stepping. SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/sqlc_priv.h"
@@ -11,16 +12,16 @@ void sqlc_set_conn(struct sqlc_conn *c)
     current = c;
 }
 
-struct sqlc_conn *sqlc_conn(struct sqlc *db)
+struct sqlc_conn *sqlc_conn_current(void)
 {
-    (void)db;
     assert(current);
     return current;
 }
 
 sqlite3 *sqlc_handle(struct sqlc *db)
 {
-    return sqlc_conn(db)->db;
+    (void)db;
+    return sqlc_conn_current()->db;
 }
 
 enum ec sqlc_check(struct sqlc *db, int rc)
@@ -32,7 +33,8 @@ enum ec sqlc_check(struct sqlc *db, int rc)
     if (kind == SQLITE_CONSTRAINT) {
         return EC_CONFLICT;
     }
-    struct sqlc_conn *c = sqlc_conn(db);
+    (void)db;
+    struct sqlc_conn *c = sqlc_conn_current();
     if (c->bad == SQLITE_OK) {
         c->bad = rc;
     }
@@ -41,7 +43,7 @@ enum ec sqlc_check(struct sqlc *db, int rc)
 
 sqlite3_stmt *sqlc_stmt(struct sqlc *db, const char *sql)
 {
-    struct sqlc_conn *c = sqlc_conn(db);
+    struct sqlc_conn *c = sqlc_conn_current();
     size_t i = ((uintptr_t)sql >> 3) % STMT_SLOTS;
     for (size_t n = 0; c->stmts[i].sql && n < STMT_SLOTS; n++, i = (i + 1) % STMT_SLOTS) {
         if (c->stmts[i].sql == sql) {
@@ -113,4 +115,57 @@ void sqlc_conn_close(struct sqlc_conn *c)
     }
     c->db = NULL;
     c->bad = SQLITE_OK;
+}
+
+enum ec sqlc_conn_open(const char *path, enum sqlc_open_how how, bool sync_full, unsigned cache_kib, struct sqlc_conn **out,
+                       struct err *err)
+{
+    struct sqlc_conn *c = xcalloc(1, sizeof(*c));
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | (how == SQLC_CREATE ? SQLITE_OPEN_CREATE : 0);
+    int rc = sqlite3_open_v2(path, &c->db, flags, NULL);
+    char setup[256];
+    snprintf(setup, sizeof(setup),
+             "PRAGMA busy_timeout=5000; PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=%s;"
+             "PRAGMA cache_size=-%u; PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=0;%s",
+             sync_full ? "FULL" : "NORMAL", cache_kib, how == SQLC_READ ? "PRAGMA query_only=1;" : "");
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_exec(c->db, setup, NULL, NULL, NULL);
+    }
+    if (rc != SQLITE_OK) {
+        bool damaged = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
+        enum ec ec = err_set(err, damaged ? EC_CORRUPT : EC_UNAVAILABLE, "%s: %s", path, sqlite3_errstr(rc));
+        sqlc_conn_free(c);
+        return ec;
+    }
+    *out = c;
+    return EC_OK;
+}
+
+void sqlc_conn_free(struct sqlc_conn *c)
+{
+    if (c) {
+        sqlc_conn_close(c);
+        free(c);
+    }
+}
+
+void sqlc_conn_use(struct sqlc_conn *c)
+{
+    sqlc_set_conn(c);
+}
+
+enum ec sqlc_conn_exec(struct sqlc_conn *c, const char *sql)
+{
+    int rc = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    if (rc != SQLITE_OK && c->bad == SQLITE_OK) {
+        c->bad = rc;
+    }
+    return rc == SQLITE_OK ? EC_OK : EC_UNAVAILABLE;
+}
+
+int sqlc_conn_error(struct sqlc_conn *c)
+{
+    int bad = c->bad;
+    c->bad = SQLITE_OK;
+    return bad;
 }

@@ -57,36 +57,6 @@ struct log_attempt_get {
     struct attempt *out;
 };
 
-/* Aggregations: spec api.md 15, storage.md 18. */
-enum log_granularity { LOG_GRAN_NONE, LOG_GRAN_SECOND, LOG_GRAN_MINUTE, LOG_GRAN_HOUR, LOG_GRAN_DAY, LOG_GRAN_WEEK, LOG_GRAN_MONTH };
-enum log_dim { LOG_DIM_TENANT = 1, LOG_DIM_DESTINATION = 2, LOG_DIM_TOPIC = 4, LOG_DIM_STATUS = 8, LOG_DIM_CODE = 16, LOG_DIM_MANUAL = 32, LOG_DIM_NUMBER = 64, LOG_DIM_DEST_TYPE = 128 };
-struct log_metrics_row {
-    usec_t bucket;
-    struct str tenant_id, destination_id, topic, status, code, destination_type; /* dimensions asked for */
-    bool manual;
-    int64_t number;
-    int64_t count, success, failed, first, retry, manual_count; /* first/retry: attempts with number 1 / above, not manual; see storage.md 18 */
-    int64_t number_sum, number_max, latency_sum, latency_count;
-};
-struct log_metrics {
-    struct op op;
-    bool attempts;                   /* attempts, else events */
-    struct log_filter filter;
-    bool has_manual, manual;
-    struct strlist codes;
-    int64_t *numbers;
-    size_t number_count;
-    usec_t start, end;               /* [start, end) */
-    enum log_granularity granularity;
-    unsigned granularity_value;      /* 1 for "1h", 5 for "5m" */
-    unsigned dims;                   /* bits of log_dim */
-    size_t max_rows;                 /* EC_LIMIT beyond */
-    struct arena arena;              /* out: holds rows and text; log_metrics_fini */
-    struct log_metrics_row *rows;    /* ordered by bucket, then dimensions; buckets without rows are absent */
-    size_t row_count;
-};
-void log_metrics_fini(struct log_metrics *rq);
-
 struct logstore_conf {
     const char *path;                /* sqlite: the folder log/ */
     bool sync_full;
@@ -106,7 +76,6 @@ struct logstore_ops {
     void (*attempt_get)(struct logstore *l, struct log_attempt_get *rq);
     void (*event_list)(struct logstore *l, struct log_list *rq);
     void (*attempt_list)(struct logstore *l, struct log_list *rq);
-    void (*metrics)(struct logstore *l, struct log_metrics *rq);
 };
 struct logstore {
     const struct logstore_ops *ops;
@@ -119,8 +88,7 @@ void logstore_event_get(struct logstore *l, struct log_event_get *rq);
 void logstore_attempt_get(struct logstore *l, struct log_attempt_get *rq);
 void logstore_event_list(struct logstore *l, struct log_list *rq);
 void logstore_attempt_list(struct logstore *l, struct log_list *rq);
-void logstore_metrics(struct logstore *l, struct log_metrics *rq);
 
-extern const struct logstore_ops logstore_sqlite, logstore_mem;
+extern const struct logstore_ops logstore_sqlite;
 
 #endif

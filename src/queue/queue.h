@@ -149,6 +149,6 @@ void queue_uncount(struct queue *q, struct queue_msg *m);
 void queue_hand(struct queue *q, struct queue_msg *m);
 void queue_put_done(struct queue *q, struct queue_put *rq, enum ec code, const char *text);
 
-extern const struct queue_ops queue_embedded, queue_mem;
+extern const struct queue_ops queue_embedded;
 
 #endif

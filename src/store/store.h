@@ -122,9 +122,5 @@ void store_dest_match(struct store *s, struct dest_match *rq);
 bool store_dest_match_now(struct store *s, struct dest_match *rq); /* true: rq->out is set, no done() will come */
 bool store_dest_get_now(struct store *s, struct dest_get *rq);
 
-extern const struct store_ops store_sqlite, store_mem;
-/* Wraps `inner`; the nth call from now of the named verb fails, is delayed or done twice (tests). */
-struct fault_plan;
-enum ec store_fault_open(struct store *inner, struct fault_plan *plan, struct store **out);
-
+extern const struct store_ops store_sqlite;
 #endif
