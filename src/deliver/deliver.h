@@ -14,7 +14,7 @@
 #include "util/id.h"
 
 struct deliver;
-struct record_entry;
+
 
 struct deliver_conf {
     struct backoff backoff;       /* delays and their jitter */
