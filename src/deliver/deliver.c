@@ -48,14 +48,14 @@ struct deliver {
 };
 
 typedef enum go deliver_step_fn(struct job *j);
-static deliver_step_fn load, loaded, send, decide, conclude, concluded, succeeded, drop;
+static deliver_step_fn load, loaded, attempt_send, decide, conclude, concluded, succeeded, drop;
 
 static const struct {
     const char *name;
     deliver_step_fn *run;
 } steps[] = {
     [D_LOAD] = {"load", load},          [D_LOADED] = {"loaded", loaded},
-    [D_SEND] = {"send", send},          [D_DECIDE] = {"decide", decide},
+    [D_SEND] = {"send", attempt_send},          [D_DECIDE] = {"decide", decide},
     [D_CONCLUDE] = {"conclude", conclude}, [D_CONCLUDED] = {"concluded", concluded},
     [D_SUCCEEDED] = {"succeeded", succeeded}, [D_DROP] = {"drop", drop},
 };
@@ -167,7 +167,7 @@ static void sent(struct op *op)
     drive(CONTAINER_OF(op, struct job, send.op));
 }
 
-static enum go send(struct job *j)
+static enum go attempt_send(struct job *j)
 {
     struct deliver *d = j->d;
     const struct task *t = j->msg->task;
