@@ -3,6 +3,7 @@
 #define OUTRIDER_CONFIG_CONFIG_PRIV_H
 
 #include "config/config.h"
+#include "util/buf.h"
 
 enum setting_type { SET_TEXT, SET_INT, SET_SIZE, SET_BOOL, SET_SHARE, SET_LIST, SET_INTS, SET_SECRET, SET_OPT };
 

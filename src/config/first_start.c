@@ -28,7 +28,7 @@ static bool read_secret(const char *path, struct secret *out)
 /* Written beside and renamed, so that a crash leaves the old file or the whole new one. */
 static enum ec write_secret(const char *path, struct str value, struct err *err)
 {
-    char beside[4096];
+    char beside[4200];
     snprintf(beside, sizeof(beside), "%s.new", path);
     int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     bool ok = fd >= 0 && write(fd, value.p, value.n) == (ssize_t)value.n && write(fd, "\n", 1) == 1 && fsync(fd) == 0;
