@@ -13,8 +13,10 @@ struct sqlc;
 struct sqlc_job {
     struct op op;
     /* Runs on the database thread inside the group's transaction (writers) or on a reader. Returns EC_OK, or an error that
-     * concerns this job alone: it must then have changed nothing. A SQLite error code noted with sqlc_check() aborts the
-     * whole group; it is rolled back and its jobs run again one by one, so run() must be repeatable. */
+     * concerns this job alone; what it has changed by then is rolled back. A SQLite error noted with sqlc_check(), or
+     * an error after changing rows, aborts the group and its jobs run again one by one, so run() must be repeatable.
+     * A write that fails with EC_UNAVAILABLE is not known to be on disk. op.deadline: a write that waits longer is not
+     * begun, a read is interrupted (EC_TIMEOUT); 0 = none for writes, 30 s for reads. */
     enum ec (*run)(struct sqlc *db, struct sqlc_job *job);
 };
 
@@ -24,7 +26,7 @@ struct sqlc_conf {
     unsigned readers;        /* reader threads; 0 = reads run on the writer */
     unsigned cache_kib;      /* page cache of the writer */
     unsigned group_max;      /* jobs per transaction at most; 0 = 512 */
-    unsigned backlog_max;    /* jobs waiting; beyond it submit completes with EC_UNAVAILABLE; 0 = 200000 */
+    unsigned backlog_max;    /* writes not finished, and reads waiting; beyond it EC_UNAVAILABLE; 0 = 200000 */
     bool sync_full;          /* synchronous=FULL, else NORMAL */
     bool create;             /* false: the file must exist */
     /* optional: runs on the writer thread before the first job and after each reopen: prepare statements, load state */
@@ -66,8 +68,13 @@ void sqlc_conn_use(struct sqlc_conn *c);
 enum ec sqlc_conn_exec(struct sqlc_conn *c, const char *sql); /* plain SQL; notes errors */
 int sqlc_conn_error(struct sqlc_conn *c);                     /* the first SQLite error noted since the last call; clears it */
 
+/* Brings a file's tables to the form of this release, e.g. from `opened`: steps[i] is the SQL from form i to i + 1, each in
+ * a transaction of its own with PRAGMA user_version. EC_INVALID when the file is of a newer release. */
+enum ec sqlc_migrate(sqlite3 *h, const char *const steps[], int n, struct err *err) MUST_CHECK;
+
 #ifdef OUTRIDER_TEST_BUILD
-void sqlc_test_fail(struct sqlc *db, int nth, int code); /* the nth commit from now fails with a SQLite code */
+void sqlc_test_fail(struct sqlc *db, int nth, int code);      /* the nth commit from now fails with a SQLite code */
+void sqlc_test_fail_step(struct sqlc *db, int nth, int code); /* the nth sqlc_exec or sqlc_row, on any thread */
 #endif
 
 #endif

@@ -1,4 +1,6 @@
-/* Prepared statements by the address of their text, binding and stepping. SPDX-License-Identifier: Apache-2.0 */
+/* Prepared statements by the address of their text, binding and stepping. SPDX-License-Identifier:
+ * Apache-2.0 */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,19 +28,38 @@ sqlite3 *sqlc_handle(struct sqlc *db)
 
 enum ec sqlc_check(struct sqlc *db, int rc)
 {
-    int kind = rc & 0xff;
-    if (kind == SQLITE_OK || kind == SQLITE_ROW || kind == SQLITE_DONE) {
-        return EC_OK;
-    }
-    if (kind == SQLITE_CONSTRAINT) {
-        return EC_CONFLICT;
-    }
     (void)db;
+    enum ec ec = sqlc_ec(rc);
+    if (ec == EC_OK || ec == EC_CONFLICT) {
+        return ec;
+    }
     struct sqlc_conn *c = sqlc_conn_current();
     if (c->bad == SQLITE_OK) {
         c->bad = rc;
     }
-    return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB ? EC_CORRUPT : EC_UNAVAILABLE;
+    return ec;
+}
+
+void sqlc_reset_all(struct sqlc_conn *c)
+{
+    for (sqlite3_stmt *st = NULL; (st = sqlite3_next_stmt(c->db, st));) {
+        if (sqlite3_stmt_busy(st)) {
+            sqlite3_reset(st);
+        }
+    }
+}
+
+/* One step, or the fault that a test has ordered. */
+static int step(struct sqlc *db, sqlite3_stmt *st)
+{
+#ifdef OUTRIDER_TEST_BUILD
+    if (db && atomic_load_explicit(&db->fail_step, memory_order_relaxed) > 0 &&
+        atomic_fetch_sub(&db->fail_step, 1) == 1) {
+        return atomic_load(&db->fail_step_code);
+    }
+#endif
+    (void)db;
+    return sqlite3_step(st);
 }
 
 sqlite3_stmt *sqlc_stmt(struct sqlc *db, const char *sql)
@@ -56,7 +77,8 @@ sqlite3_stmt *sqlc_stmt(struct sqlc *db, const char *sql)
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v3(c->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &st, NULL);
     if (rc != SQLITE_OK) {
-        log_line(LOG_ERROR, "statement could not be prepared", lz("error", sqlite3_errmsg(c->db)), lz("sql", sql));
+        log_line(LOG_ERROR, "statement could not be prepared", lz("error", sqlite3_errmsg(c->db)),
+                 lz("sql", sql));
         sqlc_check(db, rc);
         return NULL; /* SQLite's bind and step functions answer NULL with SQLITE_MISUSE */
     }
@@ -69,7 +91,7 @@ enum ec sqlc_exec(struct sqlc *db, sqlite3_stmt *st)
     if (!st) {
         return EC_UNAVAILABLE;
     }
-    int rc = sqlite3_step(st);
+    int rc = step(db, st);
     sqlite3_reset(st);
     return sqlc_check(db, rc);
 }
@@ -79,7 +101,7 @@ bool sqlc_row(struct sqlc *db, sqlite3_stmt *st)
     if (!st) {
         return false;
     }
-    int rc = sqlite3_step(st);
+    int rc = step(db, st);
     if (rc == SQLITE_ROW) {
         return true;
     }
@@ -115,25 +137,30 @@ void sqlc_conn_close(struct sqlc_conn *c)
     }
     c->db = NULL;
     c->bad = SQLITE_OK;
+    c->deadline = 0;
 }
 
-enum ec sqlc_conn_open(const char *path, enum sqlc_open_how how, bool sync_full, unsigned cache_kib, struct sqlc_conn **out,
-                       struct err *err)
+enum ec sqlc_conn_open(const char *path, enum sqlc_open_how how, bool sync_full, unsigned cache_kib,
+                       struct sqlc_conn **out, struct err *err)
 {
     struct sqlc_conn *c = xcalloc(1, sizeof(*c));
-    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | (how == SQLC_CREATE ? SQLITE_OPEN_CREATE : 0);
+    int flags =
+        SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | (how == SQLC_CREATE ? SQLITE_OPEN_CREATE : 0);
     int rc = sqlite3_open_v2(path, &c->db, flags, NULL);
     char setup[256];
     snprintf(setup, sizeof(setup),
-             "PRAGMA busy_timeout=5000; PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=%s;"
+             "PRAGMA busy_timeout=5000; PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA "
+             "synchronous=%s;"
              "PRAGMA cache_size=-%u; PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=0;%s",
-             sync_full ? "FULL" : "NORMAL", cache_kib, how == SQLC_READ ? "PRAGMA query_only=1;" : "");
+             sync_full ? "FULL" : "NORMAL", cache_kib,
+             how == SQLC_READ ? "PRAGMA query_only=1;" : "");
     if (rc == SQLITE_OK) {
         rc = sqlite3_exec(c->db, setup, NULL, NULL, NULL);
     }
     if (rc != SQLITE_OK) {
         bool damaged = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
-        enum ec ec = err_set(err, damaged ? EC_CORRUPT : EC_UNAVAILABLE, "%s: %s", path, sqlite3_errstr(rc));
+        enum ec ec =
+            err_set(err, damaged ? EC_CORRUPT : EC_UNAVAILABLE, "%s: %s", path, sqlite3_errstr(rc));
         sqlc_conn_free(c);
         return ec;
     }

@@ -1,0 +1,10 @@
+/* Runs all unit tests of this room. SPDX-License-Identifier: Apache-2.0 */
+#include "io/tests.h"
+
+int main(void)
+{
+    int failed = 0;
+    failed += sqlc_tests();
+    failed += sqlc_fault_tests();
+    return failed ? 1 : 0;
+}

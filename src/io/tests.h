@@ -1,0 +1,9 @@
+/* The files of unit tests of this room; each function runs its file's group and returns the number
+ * of failures. SPDX-License-Identifier: Apache-2.0 */
+#ifndef OUTRIDER_IO_TESTS_H
+#define OUTRIDER_IO_TESTS_H
+
+int sqlc_tests(void);
+int sqlc_fault_tests(void);
+
+#endif
