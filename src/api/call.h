@@ -63,11 +63,13 @@ void json_add_canonical(struct buf *b, struct json v, bool html); /* sorted keys
 bool json_numbers_fit(struct json v);                              /* no number beyond a double */
 void add_go_number(struct buf *b, struct str number, bool json_style);
 
-/* query_rules.c */
-struct strlist query_array(struct call *c, const char *name);
-bool query_has(const struct call *c, const char *name);
+/* times.c: the words for a time that cannot be read; "" when it can. */
+struct str api_time_error(struct call *c, struct json v);
+/* outpost/publish.c */
+bool id_is_addressable(struct str id);
 
 /* cursor.c */
+struct strlist query_array(struct call *c, const char *name);
 struct str cursor_make(struct arena *a, const char *resource, usec_t at_ms, struct str id);
 enum cursor_state { CURSOR_OK, CURSOR_INVALID, CURSOR_VERSION };
 enum cursor_state cursor_read(struct arena *a, struct str text, const char *resource, struct str *out_position);
