@@ -3,6 +3,8 @@
 #ifndef OUTRIDER_IO_TESTS_H
 #define OUTRIDER_IO_TESTS_H
 
+int egress_tests(void);
+int httpc_tests(void);
 int sqlc_tests(void);
 int sqlc_fault_tests(void);
 
