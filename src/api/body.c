@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/call.h"
+#include "util/utf8.h"
 
 #define CONTROL_BODY 10241u /* of bodies that are not a publish, only so much is read (api.md 2.5) */
 
@@ -271,4 +272,13 @@ bool body_map(struct call *c, struct json object, const char *name, enum map_rul
         }
     }
     return true;
+}
+
+size_t api_add_utf8(struct buf *b, struct str s)
+{
+    unsigned cp;
+    char t[4];
+    size_t used = utf8_get(s, &cp);
+    buf_add(b, t, utf8_put(t, cp));
+    return used;
 }
