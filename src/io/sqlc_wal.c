@@ -7,11 +7,12 @@
 
 #include "io/sqlc_priv.h"
 
-#define WAL_START (32 * 1024 * 1024) /* bytes of log from which a checkpoint begins */
-#define WAL_MOST                                                                                   \
-    (64 * 1024 *                                                                                   \
-     1024) /* from here the writer waits for readers, CUT_WAIT_MS at most, once per second */
-#define WAL_HARD (256 * 1024 * 1024) /* from here the writer waits for the helper */
+/* Bytes of log: from WAL_START a checkpoint begins (starting later lengthens the stalls and gains
+ * nothing); from WAL_MOST the writer waits for readers, CUT_WAIT_MS at most, once per second; from
+ * WAL_HARD it waits for the helper. */
+#define WAL_START (16 * 1024 * 1024)
+#define WAL_MOST (64 * 1024 * 1024)
+#define WAL_HARD (256 * 1024 * 1024)
 #define REST_PAGES 500 /* what the writer moves itself; more goes to the helper again */
 #define ROUNDS_MOST 3
 #define CUT_WAIT_MS 200
