@@ -33,18 +33,19 @@ struct dest_target {
 
 /* Settings a type may need; immutable, made at start. */
 struct dest_conf {
-    struct str webhook_mode;          /* "default" or "standard" */
-    struct str header_prefix;         /* "x-outpost-" */
-    bool disable_event_id_header, disable_signature_header, disable_timestamp_header, disable_topic_header;
-    struct str signature_content_template, signature_header_template;
-    struct str signature_encoding, signature_algorithm;
-    struct str signing_secret_template;
+    bool webhook_standard;            /* Standard Webhooks mode */
+    struct str header_prefix;         /* resolved: "x-outpost-", "webhook-", "" */
+    /* default mode; n == 0: the header is off */
+    struct str event_id_header, timestamp_header, topic_header, signature_header;
+    struct str content_template, header_template, secret_template; /* destinations.md 4.1 */
+    bool base64;                      /* signatures in base64, else hex */
+    const char *algorithm;            /* "sha256" or "sha1" */
     struct str proxy_url;             /* forward proxy for webhooks; "" = none */
     struct str user_agent;
-    bool include_millisecond_timestamp; /* timestamp header in ms where the spec says */
-    size_t response_max;              /* bytes of a response kept */
-    bool delivery_timestamp;
+    size_t response_max;              /* bytes of a response stored; 0 = all (within 16 MiB) */
 };
+/* Start-up checks of templates and header names (destinations.md 4.2). */
+enum ec dest_conf_check(const struct dest_conf *conf, struct err *err) MUST_CHECK;
 
 /* Who asks for a change: an admin may set secrets, a tenant may only rotate. */
 enum dest_role { DEST_ROLE_ADMIN, DEST_ROLE_TENANT };
@@ -69,6 +70,7 @@ struct dest_send {
     struct outcome outcome;
     nsec_t started, ended;           /* around the provider's call: latency */
     void *impl;                      /* the type's */
+    void *wrapped;                   /* dest.c's */
 };
 
 struct dest_ops {
@@ -80,9 +82,10 @@ struct dest_ops {
     size_t conn_size;                /* dest.c allocates, zeroes, caches and frees it */
     /* Beyond the table; no I/O. Adds problems; may be NULL. */
     void (*check)(const struct dest_conf *conf, const struct destination *d, struct dest_problems *p);
-    /* Fill in or rotate secrets on an unsealed copy; before is NULL on create. EC_DENIED, EC_INVALID with problems. May be NULL. */
-    enum ec (*prepare)(const struct dest_conf *conf, struct destination *now, const struct destination *before,
-                       enum dest_role role, struct dest_problems *p);
+    /* Fill in or rotate secrets on an unsealed copy; before is NULL on create. Adds problems. May be NULL. */
+    void (*prepare)(const struct dest_conf *conf, struct destination *now, const struct destination *before,
+                    enum dest_role role, struct dest_problems *p);
+    bool keeps_unknown_clear; /* credentials beyond the table are shown in clear (webhook secrets) */
     void (*target)(const struct destination *d, struct arena *a, struct dest_target *out);
     /* One per delivery thread and destination version; local only, connect in send. */
     enum ec (*open)(void *conn, const struct dest_conf *conf, struct destination *d, struct httpc *http, struct err *err);
@@ -92,10 +95,11 @@ struct dest_ops {
 
 /* The registry: immutable after start. */
 struct dest_registry;
-struct dest_registry *dest_registry_new(const struct dest_ops *const *types, size_t count, const struct dest_conf *conf);
+/* The first `listed` types are shown in /destination-types, in this order. */
+struct dest_registry *dest_registry_new(const struct dest_ops *const *types, size_t count, size_t listed, const struct dest_conf *conf);
 void dest_registry_free(struct dest_registry *r);
 const struct dest_ops *dest_type(const struct dest_registry *r, struct str type); /* NULL: unknown */
-const struct dest_ops *dest_type_at(const struct dest_registry *r, size_t i);     /* listed ones, sorted as the API lists them; NULL at the end */
+const struct dest_ops *dest_type_at(const struct dest_registry *r, size_t i);     /* listed ones; NULL at the end */
 const struct dest_conf *dest_registry_conf(const struct dest_registry *r);
 /* The whole check of a new or changed destination by its table and its type; d is unsealed and may be filled in. */
 enum ec dest_validate(const struct dest_registry *r, struct destination *d, const struct destination *before,
@@ -116,6 +120,6 @@ void dest_pool_free(struct dest_pool *p);
  * a validation reason gives a failed outcome with code ERR (spec pipeline.md 16.2). */
 void dest_send(struct dest_pool *p, struct dest_send *rq);
 
-extern const struct dest_ops dest_webhook, dest_webhook_standard, dest_null, dest_flaky;
+extern const struct dest_ops dest_webhook, dest_webhook_standard;
 
 #endif
