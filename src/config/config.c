@@ -181,6 +181,7 @@ static enum ec check(struct config *c, struct err *err)
 
 static void derive(struct config *c)
 {
+    c->topics_given = strcmp(c->sources[setting_by_env(STR("TOPICS")) - settings], "default") != 0;
     if (c->retry_schedule.n) {
         c->retry_limit = (int64_t)c->retry_schedule.n;
     }

@@ -31,6 +31,7 @@ struct config {
     struct str api_auth;
     int64_t api_max_body, api_threads, delivery_threads;
     struct config_list topics;
+    bool topics_given; /* TOPICS was set to something, perhaps blank */
     bool topics_allow_wildcards;
     struct str data_dir, egress_policy, egress_allow;
     double retry_jitter;
