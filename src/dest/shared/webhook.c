@@ -383,6 +383,7 @@ static const char *code_of(enum httpc_fail fail)
     case HTTPC_CLOSED:
     case HTTPC_PROXY:
     case HTTPC_PROTOCOL:
+    case HTTPC_HEADER:
     case HTTPC_URL:
     case HTTPC_OTHER:
         return "network_error";
