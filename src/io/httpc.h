@@ -34,7 +34,7 @@ enum httpc_fail {
     HTTPC_BLOCKED,     /* address refused by the egress policy; fail_text names range and setting */
     HTTPC_PROXY,       /* no connection to the proxy, or it refused a tunnel (proxy_status) */
     HTTPC_PROTOCOL,    /* not HTTP, bad framing, headers beyond their limit */
-    HTTPC_URL,         /* URL, method or proxy URL cannot be used; nothing was sent */
+    HTTPC_URL,         /* URL or method cannot be used; nothing was sent */
     HTTPC_HEADER,      /* a header name or value cannot be sent; nothing was sent */
     HTTPC_OTHER,       /* no route to host, and the rest */
 };

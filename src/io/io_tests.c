@@ -6,6 +6,7 @@ int main(void)
     int failed = 0;
     failed += egress_tests();
     failed += httpc_tests();
+    failed += httpc_reach_tests();
     failed += sqlc_tests();
     failed += sqlc_fault_tests();
     return failed ? 1 : 0;
