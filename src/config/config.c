@@ -1,108 +1,88 @@
-/* Where settings come from: defaults, one file, the environment; then the checks of the whole.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Where settings come from: defaults, then one file, then the environment (spec operations.md 2.1).
+ * The check is check.c's. SPDX-License-Identifier: Apache-2.0 */
 #include "config/config.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/config_priv.h"
-#include "util/buf.h"
+#include "util/map.h"
 
-#define FILE_MOST (4u * 1024 * 1024)
-
+/* Looked for in this order when no path is given: Outpost's, and then our own name. */
 static const char *const places[] = {
-    ".env",          ".outrider.yaml",           ".outpost.yaml",         "config/outpost.yaml",          "config/outpost/config.yaml",
-    "config/outpost/.env", "/config/outpost.yaml", "/config/outpost/config.yaml", "/config/outpost/.env",
+    ".env",
+    ".outpost.yaml",
+    "config/outpost.yaml",
+    "config/outpost/config.yaml",
+    "config/outpost/.env",
+    "/config/outpost.yaml",
+    "/config/outpost/config.yaml",
+    "/config/outpost/.env",
+    ".outrider.yaml",
 };
 
-static const char *env_get(char *const *environ, const char *name)
+void config_report_init(struct config_report *r)
 {
-    size_t n = strlen(name);
+    buf_init(&r->error, 16 * 1024);
+    buf_init(&r->hint, 4 * 1024);
+}
+
+void config_report_fini(struct config_report *r)
+{
+    buf_fini(&r->error);
+    buf_fini(&r->hint);
+}
+
+struct config *config_defaults(void)
+{
+    struct config *c = xcalloc(1, sizeof(*c));
+    arena_init(&c->arena);
+    c->sources = ARENA_ARRAY(&c->arena, const char *, setting_count);
+    for (size_t i = 0; i < setting_count; i++) {
+        CLEANUP(buf_fini) struct buf reason;
+        buf_init(&reason, 256);
+        c->sources[i] = "default";
+        if (settings[i].type != SET_OPT &&
+            value_parse(c, &settings[i], str_z(settings[i].default_value), &reason)) {
+            UNREACHABLE("a default that does not parse");
+        }
+    }
+    c->file = STR("");
+    return c;
+}
+
+static const char *from_environ(void *ctx, const char *name)
+{
+    const char *entry = map_get(ctx, str_z(name));
+    return entry ? strchr(entry, '=') + 1 : NULL;
+}
+
+/* name -> "NAME=value"; the first of two equal names counts, as with getenv. */
+static void index_environ(char *const *environ, struct map *out)
+{
+    map_init(out);
     for (; environ && *environ; environ++) {
-        if (strncmp(*environ, name, n) == 0 && (*environ)[n] == '=') {
-            return *environ + n + 1;
+        const char *eq = strchr(*environ, '=');
+        struct str name = {*environ, eq ? (size_t)(eq - *environ) : 0};
+        if (name.n && !map_get(out, name)) {
+            map_put(out, name, *environ);
         }
     }
-    return NULL;
 }
 
-/* KEY=value lines: comments, `export`, quotes; $NAME from keys defined earlier in the file is left as written. */
-enum ec config_read_dotenv(struct config *c, struct str text, struct err *err)
+static enum ec find_file(const char *flag, const char *env, const char **out,
+                         struct config_report *report)
 {
-    struct str line;
-    while (text.n && str_split(&text, '\n', &line)) {
-        line = str_trim(line);
-        if (line.n == 0 || line.p[0] == '#') {
-            continue;
-        }
-        if (str_starts(line, STR("export "))) {
-            line = str_trim(str_sub(line, 7, line.n));
-        }
-        size_t eq = 0;
-        while (eq < line.n && line.p[eq] != '=' && line.p[eq] != ':') {
-            eq++;
-        }
-        if (eq == line.n) {
-            return err_set(err, EC_INVALID, "error loading .env file: unexpected character \"\\n\" in variable name near \"%.*s\"",
-                           STR_ARG(str_sub(line, 0, 20)));
-        }
-        struct str name = str_trim(str_sub(line, 0, eq)), value = str_trim(str_sub(line, eq + 1, line.n));
-        if (value.n >= 2 && (value.p[0] == '"' || value.p[0] == '\'') && value.p[value.n - 1] == value.p[0]) {
-            value = str_sub(value, 1, value.n - 2);
-        } else {
-            size_t hash;
-            if (str_find(value, STR(" #"), &hash)) {
-                value = str_trim(str_sub(value, 0, hash));
-            }
-        }
-        const struct setting *s = setting_by_env(name);
-        if (s && value.n) {
-            enum ec ec = setting_parse(c, s, value, err);
-            if (ec) {
-                return ec;
-            }
-            c->sources[s - settings] = "file";
-        }
-    }
-    return EC_OK;
-}
-
-static enum ec read_file(struct config *c, const char *path, struct err *err)
-{
-    FILE *f = fopen(path, "re");
-    if (!f) {
-        return err_set(err, EC_INVALID, "error reading config file: open %s: %s", path, errno == ENOENT ? "no such file or directory" : strerror(errno));
-    }
-    char *text = arena_alloc(&c->arena, FILE_MOST);
-    size_t n = fread(text, 1, FILE_MOST, f);
-    bool failed = ferror(f);
-    fclose(f);
-    if (failed) {
-        return err_set(err, EC_INVALID, "error reading config file: read %s: %s", path, strerror(EISDIR));
-    }
-    if (n == FILE_MOST) {
-        return err_set(err, EC_INVALID, "error reading config file: %s is larger than 4 MiB", path);
-    }
-    if (n == 0) {
-        return EC_OK;
-    }
-    c->file = arena_copy(&c->arena, str_z(path));
-    struct str name = str_z(path);
-    bool dotenv = name.n >= 4 && str_eq_ci(str_sub(name, name.n - 4, 4), STR(".env"));
-    return (dotenv ? config_read_dotenv : config_read_yaml)(c, (struct str){text, n}, err);
-}
-
-static enum ec find_file(const char *flag, char *const *environ, const char **out, struct err *err)
-{
-    const char *env = env_get(environ, "CONFIG");
-    *out = NULL;
-    if (env && *env && flag && *flag && strcmp(env, flag)) {
-        return err_set(err, EC_INVALID, "conflicting config paths: flag=%s env=%s", flag, env);
-    }
-    if ((flag && *flag) || (env && *env)) {
-        *out = flag && *flag ? flag : env;
-        return EC_OK;
+    bool has_flag = flag && *flag, has_env = env && *env;
+    *out = has_flag ? flag : has_env ? env : NULL;
+    if (has_flag && has_env && strcmp(env, flag) != 0) {
+        buf_addf(&report->error, "conflicting config paths: flag=%s env=%s", flag, env);
+        buf_addz(&report->hint, "CONFIG");
+        return EC_INVALID;
     }
     for (size_t i = 0; i < ARRAY_LEN(places) && !*out; i++) {
         struct stat st;
@@ -113,135 +93,123 @@ static enum ec find_file(const char *flag, char *const *environ, const char **ou
     return EC_OK;
 }
 
-static enum ec read_environment(struct config *c, char *const *environ, struct err *err)
+/* In the form of the messages that operators search for: lower case at the start. */
+static enum ec cannot(struct config_report *report, const char *verb, const char *path, int e)
 {
-    for (size_t i = 0; i < setting_count; i++) {
-        const char *v = env_get(environ, settings[i].env);
-        if (!v || (!*v && settings[i].type != SET_OPT)) {
+    const char *why = strerror(e);
+    buf_addf(&report->error, "error reading config file: %s %s: %c%s", verb, path,
+             tolower((unsigned char)why[0]), why + 1);
+    return EC_INVALID;
+}
+
+static enum ec slurp(const char *path, struct buf *out, struct config_report *report)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return cannot(report, "open", path, errno);
+    }
+    enum ec ec = EC_OK;
+    for (;;) {
+        char *room = buf_space(out, 16 * 1024);
+        if (!room) {
+            buf_addf(&report->error, "error reading config file: %s is larger than %u bytes", path,
+                     FILE_MOST);
+            ec = EC_LIMIT;
+            break;
+        }
+        ssize_t n = read(fd, room, 16 * 1024);
+        if (n < 0 && errno == EINTR) {
             continue;
         }
-        enum ec ec = setting_parse(c, &settings[i], str_z(v), err);
-        if (ec) {
-            return ec;
+        if (n <= 0) {
+            ec = n ? cannot(report, "read", path, errno) : EC_OK;
+            break;
         }
-        c->sources[i] = "environment";
+        out->n += (size_t)n;
     }
+    close(fd);
+    return ec;
+}
+
+static enum ec read_file(struct config *c, const char *path, struct config_report *report)
+{
+    struct buf text;
+    buf_init(&text, FILE_MOST + 16 * 1024);
+    enum ec ec = slurp(path, &text, report);
+    if (!ec && text.n) {
+        struct str name = str_z(path);
+        bool dotenv = name.n >= 4 && str_eq_ci(str_sub(name, name.n - 4, 4), STR(".env"));
+        c->file = arena_copy(&c->arena, name);
+        ec = (dotenv ? dotenv_apply : yaml_apply)(c, buf_str(&text), report);
+    }
+    if (text.p) {
+        explicit_bzero(text.p, text.n);
+    }
+    buf_fini(&text);
+    return ec;
+}
+
+enum ec config_read(const struct config_input *in, struct config **out,
+                    struct config_report *report)
+{
+    struct map names;
+    index_environ(in->environ, &names);
+    struct config *c = config_defaults();
+    const char *file;
+    enum ec ec = find_file(in->path, from_environ(&names, "CONFIG"), &file, report);
+    if (!ec && file) {
+        ec = read_file(c, file, report);
+    }
+    if (!ec) {
+        struct env_source from = {from_environ, &names, "environment", "", true};
+        ec = env_apply(c, &from, report);
+    }
+    map_fini(&names);
+    if (ec) {
+        config_free(c);
+        return EC_INVALID;
+    }
+    config_resolve(c);
+    *out = c;
     return EC_OK;
 }
 
-static bool one_of(struct str v, const char *const *words, size_t n)
+static void one_line(struct buf *b)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq_ci(v, str_z(words[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum ec check(struct config *c, struct err *err)
-{
-    static const char *const levels[] = {"", "debug", "info", "warn", "warning", "error", "dpanic", "panic", "fatal"};
-    static const char *const ids[] = {"", "uuidv4", "uuidv7", "nanoid"};
-    if (c->service.n && !str_eqz(c->service, "all")) {
-        return err_set(err, EC_INVALID, "SERVICE=%.*s needs a broker and a database; with the embedded stores one process does everything (SERVICE=all)", STR_ARG(c->service));
-    }
-    if (!one_of(c->log_level, levels, ARRAY_LEN(levels))) {
-        return err_set(err, EC_INVALID, "unrecognized level: \"%.*s\"", STR_ARG(c->log_level));
-    }
-    if (!one_of(c->idgen_type, ids, ARRAY_LEN(ids))) {
-        return err_set(err, EC_INVALID, "failed to configure ID generator: invalid id type: %.*s (must be one of: uuidv4, uuidv7, nanoid)", STR_ARG(c->idgen_type));
-    }
-    if (!str_eqz(c->api_auth, "key") && !str_eqz(c->api_auth, "none")) {
-        return err_set(err, EC_INVALID, "API_AUTH must be key or none");
-    }
-    if (c->deployment_id.n > 64) {
-        return err_set(err, EC_INVALID, "DEPLOYMENT_ID must have at most 64 characters");
-    }
-    for (size_t i = 0; i < c->retry_schedule.n; i++) {
-        if (c->retry_schedule.v[i] < 1) {
-            return err_set(err, EC_INVALID, "config validation error: every entry of RETRY_SCHEDULE must be at least 1");
-        }
-    }
-    if (c->retry_schedule.n == 0 && c->retry_interval_s < 1) {
-        return err_set(err, EC_INVALID, "config validation error: RETRY_INTERVAL_SECONDS must be at least 1");
-    }
-    int64_t count;
-    if (c->alert_count.is_set && c->alert_count.text.n && (!str_to_i64(str_trim(c->alert_count.text), &count) || count < 1)) {
-        return err_set(err, EC_INVALID, "config validation error: ALERT_CONSECUTIVE_FAILURE_COUNT must be an integer of at least 1, or empty");
-    }
-    if (c->delivery_concurrency < 1 || c->delivery_slow_max < 1 || c->delivery_per_destination < 1 || c->backlog_max < 1) {
-        return err_set(err, EC_INVALID, "DELIVERY_MAX_CONCURRENCY, DELIVERY_SLOW_MAX, DELIVERY_PER_DESTINATION and BACKLOG_MAX must be at least 1");
-    }
-    if (c->api_port < 0 || c->api_port > 65535) {
-        return err_set(err, EC_INVALID, "API_PORT must be a port number");
-    }
-    return EC_OK;
-}
-
-static void derive(struct config *c)
-{
-    c->topics_given = strcmp(c->sources[setting_by_env(STR("TOPICS")) - settings], "default") != 0;
-    if (c->retry_schedule.n) {
-        c->retry_limit = (int64_t)c->retry_schedule.n;
-    }
-    c->delivery_timeout_s = c->delivery_timeout_s > 0 ? c->delivery_timeout_s : 5;
-    c->max_destinations = c->max_destinations > 0 ? c->max_destinations : 20;
-    c->log_batch_size = c->log_batch_size > 0 ? MIN(c->log_batch_size, (int64_t)10000) : 1000;
-    if (c->dev_mode && !c->egress_allow.n) {
-        c->egress_allow = STR("127.0.0.0/8,::1/128");
+    for (size_t i = 0; i < b->n; i++) {
+        b->p[i] = b->p[i] == '\n' ? ' ' : b->p[i];
     }
 }
 
 enum ec config_load(const char *path, char *const *environ, struct config **out, struct err *err)
 {
-    struct config *c = xcalloc(1, sizeof(*c));
-    arena_init(&c->arena);
-    c->sources = ARENA_ARRAY(&c->arena, const char *, setting_count);
-    enum ec ec = EC_OK;
-    for (size_t i = 0; i < setting_count; i++) {
-        c->sources[i] = "default";
-        if (settings[i].type != SET_OPT && settings[i].type != SET_SECRET && setting_parse(c, &settings[i], str_z(settings[i].default_value), err)) {
-            UNREACHABLE("a default that does not parse");
-        }
-    }
-    const char *file;
-    ec = find_file(path, environ, &file, err);
-    if (!ec && file) {
-        ec = read_file(c, file, err);
-    }
-    ec = ec ? ec : read_environment(c, environ, err);
-    ec = ec ? ec : check(c, err);
+    struct config_input in = {path, NULL, environ};
+    CLEANUP(config_report_fini) struct config_report report;
+    config_report_init(&report);
+    struct config *c = NULL;
+    enum ec ec = config_read(&in, &c, &report);
+    ec = ec ? ec : config_check(c, &in, &report);
     if (ec) {
         config_free(c);
-        return ec;
+        one_line(&report.error);
+        return report.hint.n
+                   ? err_set(err, ec, "%s (%s)", buf_z(&report.error), buf_z(&report.hint))
+                   : err_set(err, ec, "%s", buf_z(&report.error));
     }
-    derive(c);
     *out = c;
     return EC_OK;
 }
 
 void config_free(struct config *c)
 {
-    if (c) {
-        secret_fini(&c->api_key);
-        secret_fini(&c->api_jwt_secret);
-        secret_fini(&c->aes_secret);
-        arena_fini(&c->arena);
-        free(c);
+    if (!c) {
+        return;
     }
-}
-
-void config_print(const struct config *c, FILE *to)
-{
-    fprintf(to, "# config file: %.*s\n", STR_ARG(c->file.n ? c->file : STR("none (using defaults and environment variables)")));
     for (size_t i = 0; i < setting_count; i++) {
-        CLEANUP(buf_fini) struct buf b;
-        buf_init(&b, FILE_MOST);
-        setting_format(c, &settings[i], &b);
-        fprintf(to, "%-54s %-28s # %s\n", settings[i].env, buf_z(&b), c->sources[i]);
+        if (settings[i].type == SET_SECRET) {
+            secret_fini((struct secret *)((char *)c + settings[i].at));
+        }
     }
-    for (size_t i = 0; i < c->unknown.n; i++) {
-        fprintf(to, "# unknown key in the file: %.*s\n", STR_ARG(c->unknown.v[i]));
-    }
+    arena_fini(&c->arena);
+    free(c);
 }
