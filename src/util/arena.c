@@ -1,4 +1,6 @@
-/* Blocks of growing size in a list; the newest serves. SPDX-License-Identifier: Apache-2.0 */
+/* Blocks of growing size in a list; the newest serves, and a piece larger than a block gets one of
+ * its own. Nothing is given back before the end. Contract: arena.h; bytes that must grow in place:
+ * buf.h. SPDX-License-Identifier: Apache-2.0 */
 #include "util/arena.h"
 
 #include <stdarg.h>

@@ -14,7 +14,7 @@ struct arena {
 
 void arena_init(struct arena *a); /* no memory is taken until the first alloc */
 void arena_fini(struct arena *a);
-void arena_reset(struct arena *a); /* keeps one block of ordinary size for reuse */
+void arena_reset(struct arena *a);            /* keeps one block of ordinary size for reuse */
 void *arena_alloc(struct arena *a, size_t n); /* aligned to 16, not zeroed, never NULL */
 void *arena_zalloc(struct arena *a, size_t n);
 struct str arena_copy(struct arena *a, struct str s); /* also NUL-terminated behind n */

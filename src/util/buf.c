@@ -1,4 +1,6 @@
-/* Growing, bounded bytes. SPDX-License-Identifier: Apache-2.0 */
+/* Growing, bounded bytes: doubling up to the maximum, one spare byte for the NUL of buf_z. What
+ * does not fit is dropped whole, never cut. Contract: buf.h; memory that ends with a request:
+ * arena.h. SPDX-License-Identifier: Apache-2.0 */
 #include "util/buf.h"
 
 #include <stdio.h>
@@ -33,7 +35,7 @@ char *buf_space(struct buf *b, size_t n)
         b->p = xrealloc(b->p, cap + 1); /* one more for buf_z */
         b->cap = cap;
     }
-    return b->p + b->n;
+    return b->p ? b->p + b->n : NULL;
 }
 
 void buf_add(struct buf *b, const void *p, size_t n)

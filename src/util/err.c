@@ -1,4 +1,6 @@
-/* Error texts, the last words of a bug, memory that never fails. SPDX-License-Identifier: Apache-2.0 */
+/* Error texts, the last words of a bug, memory that never fails. Not for logging (log.c): what is
+ * printed here is followed by abort. Contracts: err.h, attr.h. SPDX-License-Identifier: Apache-2.0
+ */
 #include "util/err.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Error codes and one-sentence error texts, used by every room.
- * A fallible function returns enum ec; 0 is success. Callers that need words pass a struct err last.
- * A refusal by a destination is not an error here: it is an outcome (core/attempt.h).
+ * A fallible function returns enum ec; 0 is success. Callers that need words pass a struct err
+ * last. A refusal by a destination is not an error here: it is an outcome (core/attempt.h).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_UTIL_ERR_H
 #define OUTRIDER_UTIL_ERR_H

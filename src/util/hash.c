@@ -1,10 +1,14 @@
-/* Our face on OpenSSL's digests, and the encodings beside them. SPDX-License-Identifier: Apache-2.0 */
+/* Our face on OpenSSL's digests, and the encodings and random bytes beside them. Fetching an
+ * algorithm costs more than hashing a kilobyte, so what is fetched is kept for the life of the
+ * process. TLS and ciphers are not here but in io. SPDX-License-Identifier: Apache-2.0 */
 #include "util/hash.h"
 
+#include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -12,23 +16,38 @@ struct hmac {
     EVP_MAC_CTX *ctx;
 };
 
+static pthread_once_t fetch_once = PTHREAD_ONCE_INIT;
+static EVP_MAC *fetched_hmac;
+static EVP_MD *fetched_sha256;
+
+static void fetch(void)
+{
+    fetched_hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    fetched_sha256 = EVP_MD_fetch(NULL, "SHA2-256", NULL);
+    if (!fetched_hmac || !fetched_sha256) {
+        UNREACHABLE("OpenSSL without HMAC or SHA-256");
+    }
+}
+
 struct hmac *hmac_new(const char *algorithm, struct str key)
 {
-    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    EVP_MAC_CTX *ctx = mac ? EVP_MAC_CTX_new(mac) : NULL;
-    EVP_MAC_free(mac);
-    if (!ctx) {
-        UNREACHABLE("OpenSSL without HMAC");
+    static char names[][8] = {"sha256", "sha1", "sha384", "sha512", "md5"};
+    char *name = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        name = strcmp(algorithm, names[i]) == 0 ? names[i] : name;
     }
-    char *name = xstrdup(algorithm);
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0), OSSL_PARAM_END};
+    if (!name) {
+        return NULL;
+    }
+    pthread_once(&fetch_once, fetch);
+    EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(fetched_hmac);
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
+                           OSSL_PARAM_END};
     /* An empty key is a key; OpenSSL takes a NULL one for "keep the old". */
     static const unsigned char none[1] = {0};
     const unsigned char *k = key.n ? (const unsigned char *)key.p : none;
-    int ok = EVP_MAC_init(ctx, k, key.n, params);
-    free(name);
-    if (!ok) {
-        EVP_MAC_CTX_free(ctx);
+    if (!ctx || !EVP_MAC_init(ctx, k, key.n, params)) {
+        EVP_MAC_CTX_free(ctx); /* md5 where policy forbids it */
         return NULL;
     }
     struct hmac *h = xmalloc(sizeof(*h));
@@ -47,19 +66,22 @@ void hmac_free(struct hmac *h)
 size_t hmac_sign(struct hmac *h, const struct str *parts, size_t count, uint8_t out[HMAC_MAX])
 {
     size_t n = 0;
-    EVP_MAC_init(h->ctx, NULL, 0, NULL);
+    int ok = EVP_MAC_init(h->ctx, NULL, 0, NULL); /* the key stays */
     for (size_t i = 0; i < count; i++) {
-        EVP_MAC_update(h->ctx, (const unsigned char *)parts[i].p, parts[i].n);
+        ok = ok && EVP_MAC_update(h->ctx, (const unsigned char *)parts[i].p, parts[i].n);
     }
-    EVP_MAC_final(h->ctx, out, &n, HMAC_MAX);
+    if (!ok || !EVP_MAC_final(h->ctx, out, &n, HMAC_MAX)) {
+        UNREACHABLE("OpenSSL does not sign");
+    }
     return n;
 }
 
 void sha256(struct str s, uint8_t out[32])
 {
     unsigned n = 32;
-    if (!EVP_Digest(s.p ? s.p : "", s.n, out, &n, EVP_sha256(), NULL)) {
-        UNREACHABLE("SHA-256");
+    pthread_once(&fetch_once, fetch);
+    if (!EVP_Digest(s.p ? s.p : "", s.n, out, &n, fetched_sha256, NULL)) {
+        UNREACHABLE("OpenSSL does not hash");
     }
 }
 
@@ -86,7 +108,8 @@ static void b64_any(struct buf *b, const uint8_t *p, size_t n, const char *alpha
         size_t have = MIN(n - i, (size_t)3);
         unsigned v = (unsigned)p[i] << 16 | (have > 1 ? (unsigned)p[i + 1] << 8 : 0) |
                      (have > 2 ? (unsigned)p[i + 2] : 0);
-        char t[4] = {alphabet[v >> 18], alphabet[v >> 12 & 63], alphabet[v >> 6 & 63], alphabet[v & 63]};
+        char t[4] = {alphabet[v >> 18], alphabet[v >> 12 & 63], alphabet[v >> 6 & 63],
+                     alphabet[v & 63]};
         for (size_t k = have + 1; k < 4; k++) {
             t[k] = '=';
         }
@@ -149,15 +172,11 @@ bool hex_decode(struct buf *b, struct str s)
     for (size_t i = 0; i < s.n; i += 2) {
         unsigned v = 0;
         for (size_t k = 0; k < 2; k++) {
-            char c = s.p[i + k];
-            unsigned x = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-                                                : 16;
-            if (x == 16) {
+            int x = str_hex_value(s.p[i + k]);
+            if (x < 0) {
                 return false;
             }
-            v = v << 4 | x;
+            v = v << 4 | (unsigned)x;
         }
         buf_addc(b, (char)v);
     }
@@ -173,6 +192,9 @@ void random_bytes(void *p, size_t n)
         if (!left) {
             for (size_t got = 0; got < sizeof(pool);) {
                 ssize_t r = getrandom(pool + got, sizeof(pool) - got, 0);
+                if (r < 0 && errno != EINTR) {
+                    UNREACHABLE("no random bytes from the kernel");
+                }
                 got += r > 0 ? (size_t)r : 0;
             }
             left = sizeof(pool);
@@ -253,10 +275,12 @@ bool unseal(struct buf *out, const struct secret *secret, struct str sealed)
     memcpy(tag, sealed.p + NONCE + text, TAG);
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int n = 0, last = 0;
-    bool ok = EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, (const unsigned char *)sealed.p) &&
-              EVP_DecryptUpdate(c, (unsigned char *)at, &n, (const unsigned char *)sealed.p + NONCE, (int)text) &&
-              EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, TAG, tag) &&
-              EVP_DecryptFinal_ex(c, (unsigned char *)at + n, &last) > 0;
+    bool ok =
+        EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, (const unsigned char *)sealed.p) &&
+        EVP_DecryptUpdate(c, (unsigned char *)at, &n, (const unsigned char *)sealed.p + NONCE,
+                          (int)text) &&
+        EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, TAG, tag) &&
+        EVP_DecryptFinal_ex(c, (unsigned char *)at + n, &last) > 0;
     EVP_CIPHER_CTX_free(c);
     explicit_bzero(key, sizeof(key));
     out->n += ok ? text : 0;

@@ -1,4 +1,6 @@
-/* Intrusive binary heap. SPDX-License-Identifier: Apache-2.0 */
+/* Intrusive binary heap: nodes know their place, so that one in the middle can be taken out. An
+ * array of pointers is all the memory it has; nodes belong to the caller. Contract: heap.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "util/heap.h"
 
 #include <stdlib.h>
@@ -57,6 +59,7 @@ static void down(struct heap *h, size_t i)
 
 void heap_push(struct heap *h, struct heap_node *n, int64_t key)
 {
+    assert(!n->at);
     if (h->n == h->cap) {
         h->cap = h->cap ? h->cap * 2 : 16;
         h->v = xrealloc(h->v, h->cap * sizeof(struct heap_node *));

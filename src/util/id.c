@@ -1,4 +1,6 @@
-/* Identifiers. RFC 9562 for the UUIDs. SPDX-License-Identifier: Apache-2.0 */
+/* Identifiers from the buffered random source of hash.c; RFC 9562 for the UUIDs. Which type and
+ * prefix an installation uses is configuration and comes from the caller. Contract: id.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "util/id.h"
 
 #include "util/hash.h"

@@ -1,6 +1,9 @@
-/* The checker and the readers. The checker is one loop with a bit per open bracket; strings are scanned eight bytes at a
- * time until a byte needs a look. The writer is json_write.c. SPDX-License-Identifier: Apache-2.0 */
+/* The checker and the readers. The checker is one loop with a bit per open bracket; strings are
+ * scanned eight bytes at a time until a byte needs a look. Readers trust what it passed. The writer
+ * is json_write.c; contract: json.h. SPDX-License-Identifier: Apache-2.0 */
 #include "util/json.h"
+
+#include <endian.h>
 
 #include "util/utf8.h"
 
@@ -10,16 +13,12 @@ struct nest {
     unsigned depth, max;
 };
 
-static bool nest_push(struct nest *s, bool object)
+static void nest_push(struct nest *s, bool object)
 {
-    if (s->depth >= s->max) {
-        return false;
-    }
     uint8_t bit = (uint8_t)(1u << (s->depth & 7));
     uint8_t *b = &s->bits[s->depth >> 3];
     *b = object ? *b | bit : *b & (uint8_t)~bit;
     s->depth++;
-    return true;
 }
 
 static bool nest_object(const struct nest *s)
@@ -44,8 +43,9 @@ static bool is_hex(char c)
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGH UINT64_C(0x8080808080808080)
 
-/* True when one of the eight bytes is a quote, a backslash or below 0x20. */
-static inline bool needs_look(uint64_t w)
+/* High bit set in the bytes that are a quote, a backslash or below 0x20; above the lowest such byte
+ * a borrow may set more. */
+static inline uint64_t needs_look(uint64_t w)
 {
     uint64_t quote = w ^ (ONES * '"'), back = w ^ (ONES * '\\');
     uint64_t hit = (quote - ONES) & ~quote;
@@ -54,14 +54,29 @@ static inline bool needs_look(uint64_t w)
     return hit & HIGH;
 }
 
+/* p is behind the backslash; returns behind the escape, NULL when there is none such. */
+static const char *scan_escape(const char *p, const char *end)
+{
+    if (p == end) {
+        return NULL;
+    }
+    char c = *p++;
+    if (c != 'u') {
+        return c && strchr("\"\\/bfnrt", c) ? p : NULL;
+    }
+    bool ok = end - p >= 4 && is_hex(p[0]) && is_hex(p[1]) && is_hex(p[2]) && is_hex(p[3]);
+    return ok ? p + 4 : NULL;
+}
+
 /* p is behind the opening quote; returns behind the closing one, NULL when malformed. */
 static const char *scan_string(const char *p, const char *end)
 {
     for (;;) {
-        uint64_t w;
-        while (end - p >= 8 && (memcpy(&w, p, 8), !needs_look(w))) {
+        uint64_t w, hit = 0;
+        while (end - p >= 8 && (memcpy(&w, p, 8), !(hit = needs_look(le64toh(w))))) {
             p += 8;
         }
+        p += hit ? __builtin_ctzll(hit) / 8 : 0;
         if (p == end) {
             return NULL;
         }
@@ -72,19 +87,7 @@ static const char *scan_string(const char *p, const char *end)
         if (c < 0x20) {
             return NULL;
         }
-        if (c != '\\') {
-            continue;
-        }
-        if (p == end) {
-            return NULL;
-        }
-        c = (unsigned char)*p++;
-        if (c == 'u') {
-            if (end - p < 4 || !is_hex(p[0]) || !is_hex(p[1]) || !is_hex(p[2]) || !is_hex(p[3])) {
-                return NULL;
-            }
-            p += 4;
-        } else if (!strchr("\"\\/bfnrt", c) || c == '\0') {
+        if (c == '\\' && !(p = scan_escape(p, end))) {
             return NULL;
         }
     }
@@ -175,7 +178,8 @@ static const char *scan_key(const char *p, const char *end)
     return p < end && *p == ':' ? p + 1 : NULL;
 }
 
-/* Behind a value: closes brackets and passes commas until the next value or the end. *more tells which. */
+/* Behind a value: closes brackets and passes commas until the next value or the end. *more tells
+ * which. */
 static const char *scan_after(struct nest *s, const char *p, const char *end, bool *more)
 {
     *more = false;
@@ -198,7 +202,26 @@ static const char *scan_after(struct nest *s, const char *p, const char *end, bo
     return p;
 }
 
-/* One value from p on; returns behind it, NULL when malformed; *deep when the depth was the reason. */
+/* At an opening bracket. *inside: the next thing is a value in it, else the value is complete
+ * (empty brackets). */
+static const char *scan_open(struct nest *s, const char *p, const char *end, bool *inside)
+{
+    bool object = *p == '{';
+    nest_push(s, object);
+    p = skip_blank(p + 1, end);
+    if (p == end) {
+        return NULL;
+    }
+    *inside = *p != (object ? '}' : ']');
+    if (*inside) {
+        return object ? scan_key(p, end) : p;
+    }
+    s->depth--;
+    return p + 1;
+}
+
+/* One value from p on; returns behind it, NULL when malformed; *deep when the depth was the reason.
+ */
 static const char *scan_value(struct nest *s, const char *p, const char *end, bool *deep)
 {
     for (bool more = true; more;) {
@@ -206,42 +229,36 @@ static const char *scan_value(struct nest *s, const char *p, const char *end, bo
         if (p == end) {
             return NULL;
         }
+        bool inside = false;
         if (*p != '{' && *p != '[') {
             p = scan_scalar(p, end);
+        } else if (s->depth >= s->max) {
+            *deep = true;
+            return NULL;
         } else {
-            bool object = *p == '{';
-            if (!nest_push(s, object)) {
-                *deep = true;
-                return NULL;
-            }
-            p = skip_blank(p + 1, end);
-            if (p == end) {
-                return NULL;
-            }
-            if (*p != (object ? '}' : ']')) {
-                p = object ? scan_key(p, end) : p;
-                if (!p) {
-                    return NULL;
-                }
-                continue;
-            }
-            p++;
-            s->depth--;
+            p = scan_open(s, p, end, &inside);
         }
-        if (!p || !(p = scan_after(s, p, end, &more))) {
+        if (p && !inside) {
+            p = scan_after(s, p, end, &more);
+        }
+        if (!p) {
             return NULL;
         }
     }
     return p;
 }
 
-enum ec json_first(struct str text, unsigned max_depth, struct json *out, size_t *out_end, struct err *err)
+enum ec json_first(struct str text, unsigned max_depth, struct json *out, size_t *out_end,
+                   struct err *err)
 {
     struct nest s;
     s.depth = 0;
     s.max = MIN(max_depth, (unsigned)JSON_DEPTH_MAX);
+    if (text.n == 0) {
+        return err_set(err, EC_INVALID, "invalid JSON");
+    }
     const char *end = text.p + text.n;
-    const char *from = text.n ? skip_blank(text.p, end) : end;
+    const char *from = skip_blank(text.p, end);
     bool deep = false;
     const char *behind = from == end ? NULL : scan_value(&s, from, end, &deep);
     if (deep) {
@@ -271,7 +288,8 @@ enum ec json_check(struct str text, unsigned max_depth, struct json *out, struct
     return EC_OK;
 }
 
-/* Behind a value of checked text: no depth limit is needed, brackets are balanced; strings are skipped whole. */
+/* Behind a value of checked text: no depth limit is needed, brackets are balanced; strings are
+ * skipped whole. */
 static const char *pass_value(const char *p, const char *end)
 {
     if (*p != '{' && *p != '[') {
@@ -414,9 +432,18 @@ static const char *unescape(const char *p, const char *end, char **out)
     return p;
 }
 
+/* ASCII without a backslash: the text is its own decoding. */
 static bool plain(struct str s)
 {
-    for (size_t i = 0; i < s.n; i++) {
+    size_t i = 0;
+    for (uint64_t w; i + 8 <= s.n; i += 8) {
+        memcpy(&w, s.p + i, 8);
+        uint64_t back = w ^ (ONES * '\\');
+        if ((w | ((back - ONES) & ~back)) & HIGH) {
+            return false;
+        }
+    }
+    for (; i < s.n; i++) {
         if (s.p[i] == '\\' || (s.p[i] & 0x80)) {
             return false;
         }
@@ -455,7 +482,7 @@ bool json_is_text(struct json v, struct str text)
         return false;
     }
     struct str in = {v.raw.p + 1, v.raw.n - 2};
-    if (!in.n || !memchr(in.p, '\\', in.n)) {
+    if (plain(in)) {
         return str_eq(in, text);
     }
     CLEANUP(arena_fini) struct arena a;

@@ -1,27 +1,47 @@
-/* Writing JSON: strings as Go's encoder escapes them, raw values compacted, and the comma-keeping writer.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Writing JSON: strings as Go's encoder escapes them, raw values compacted, and the comma-keeping
+ * writer. Reading and checking is json.c; contract: json.h. SPDX-License-Identifier: Apache-2.0 */
 #include "util/json.h"
 #include "util/utf8.h"
 
+static bool blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* raw.p[from] is behind an opening quote: the offset of the closing one. */
+static size_t string_end(struct str raw, size_t from)
+{
+    size_t i = from;
+    while (i < raw.n && raw.p[i] != '"') {
+        i += raw.p[i] == '\\' ? 2 : 1;
+    }
+    return MIN(i, raw.n);
+}
+
+/* Copies what lies between strings, without blanks, up to and including the next quote; returns the
+ * offset behind it. */
+static size_t add_between(struct buf *b, struct str raw, size_t i)
+{
+    bool quote = false;
+    while (i < raw.n && !quote) {
+        while (i < raw.n && blank(raw.p[i])) {
+            i++;
+        }
+        size_t from = i;
+        while (i < raw.n && !quote && !blank(raw.p[i])) {
+            quote = raw.p[i++] == '"';
+        }
+        buf_add(b, raw.p + from, i - from);
+    }
+    return i;
+}
+
 void json_compact(struct buf *b, struct str raw)
 {
-    bool in_string = false;
-    for (size_t i = 0; i < raw.n; i++) {
-        char c = raw.p[i];
-        if (in_string) {
-            buf_addc(b, c);
-            if (c == '\\' && i + 1 < raw.n) {
-                buf_addc(b, raw.p[++i]);
-            } else if (c == '"') {
-                in_string = false;
-            }
-            continue;
-        }
-        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
-            continue;
-        }
-        in_string = c == '"';
-        buf_addc(b, c);
+    for (size_t i = 0; (i = add_between(b, raw, i)) < raw.n;) {
+        size_t end = string_end(raw, i);
+        buf_add(b, raw.p + i, MIN(end + 1, raw.n) - i);
+        i = end + 1;
     }
 }
 
@@ -32,15 +52,18 @@ static void add_u(struct buf *b, unsigned c)
     buf_add(b, t, 6);
 }
 
-/* Bytes from 0x20 on that need no look: everything ASCII but the quote, the backslash and, with html, < > &. */
+/* Bytes from 0x20 on that need no look: everything ASCII but the quote, the backslash and, with
+ * html, < > &. */
 static bool ordinary(unsigned char c, bool html)
 {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && !(html && (c == '<' || c == '>' || c == '&'));
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' &&
+           !(html && (c == '<' || c == '>' || c == '&'));
 }
 
 static void add_control(struct buf *b, unsigned char c)
 {
-    static const char *const named[] = {['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t"};
+    static const char *const named[] = {
+        ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t"};
     if (c < ARRAY_LEN(named) && named[c]) {
         buf_add(b, named[c], 2);
     } else {
@@ -48,12 +71,13 @@ static void add_control(struct buf *b, unsigned char c)
     }
 }
 
-/* One code point beyond ASCII at s; returns the bytes used. */
-static size_t add_beyond(struct buf *b, struct str s)
+/* One code point beyond ASCII at s; returns the bytes used. The line separators U+2028/9 are
+ * written as escapes when lines. */
+static size_t add_beyond(struct buf *b, struct str s, bool lines)
 {
     unsigned c;
     size_t n = utf8_get(s, &c);
-    if (n == 1 || c == 0x2028 || c == 0x2029) {
+    if (n == 1 || (lines && (c == 0x2028 || c == 0x2029))) {
         add_u(b, c);
     } else {
         buf_add(b, s.p, n);
@@ -75,7 +99,7 @@ static void add_inside(struct buf *b, struct str s, bool html, bool raw)
         }
         unsigned char c = (unsigned char)s.p[i];
         if (c >= 0x80) {
-            i += add_beyond(b, str_sub(s, i, 4));
+            i += add_beyond(b, str_sub(s, i, 4), html || !raw);
             continue;
         }
         if (raw && c == '\\' && i + 1 < s.n) {
@@ -104,19 +128,11 @@ void json_add_string(struct buf *b, struct str text, bool html)
 
 void json_add_raw(struct buf *b, struct str raw, bool html)
 {
-    for (size_t i = 0; i < raw.n; i++) {
-        char c = raw.p[i];
-        if (c == '"') {
-            size_t from = ++i;
-            while (i < raw.n && raw.p[i] != '"') {
-                i += raw.p[i] == '\\' ? 2 : 1;
-            }
-            buf_addc(b, '"');
-            add_inside(b, str_sub(raw, from, i - from), html, true);
-            buf_addc(b, '"');
-        } else if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
-            buf_addc(b, c);
-        }
+    for (size_t i = 0; (i = add_between(b, raw, i)) < raw.n;) {
+        size_t end = string_end(raw, i);
+        add_inside(b, str_sub(raw, i, end - i), html, true);
+        buf_addc(b, '"');
+        i = end + 1;
     }
 }
 
@@ -162,12 +178,14 @@ void jw_arr(struct jsonw *w)
 
 void jw_obj_end(struct jsonw *w)
 {
+    assert(w->depth > 0 && !w->after_key);
     w->depth--;
     buf_addc(w->b, '}');
 }
 
 void jw_arr_end(struct jsonw *w)
 {
+    assert(w->depth > 0 && !w->after_key);
     w->depth--;
     buf_addc(w->b, ']');
 }

@@ -25,7 +25,8 @@ static inline void list_push_front(struct list *l, struct list *n)
 {
     list_push(l->next, n);
 }
-static inline void list_del(struct list *n) /* leaves n as an empty list: deleting twice is harmless */
+static inline void
+list_del(struct list *n) /* leaves n as an empty list: deleting twice is harmless */
 {
     n->prev->next = n->next, n->next->prev = n->prev;
     n->next = n->prev = n;

@@ -1,4 +1,6 @@
-/* Linear probing, backward-shift deletion, at most 3/4 full. SPDX-License-Identifier: Apache-2.0 */
+/* Linear probing, backward-shift deletion, at most 3/4 full. Keyed hash (str.c), so that a peer
+ * cannot choose names that collide. Contract: map.h; ordered by number instead: heap.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "util/map.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Hash map from text to pointer, open addressing, grows by itself. Keys are borrowed: the value usually
- * holds them. Not thread-safe. SPDX-License-Identifier: Apache-2.0 */
+/* Hash map from text to pointer, open addressing, grows by itself. Keys are borrowed: the value
+ * usually holds them. Not thread-safe. SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_UTIL_MAP_H
 #define OUTRIDER_UTIL_MAP_H
 

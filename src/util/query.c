@@ -1,13 +1,7 @@
-/* Form decoding. SPDX-License-Identifier: Apache-2.0 */
+/* Form decoding: one pass over the raw query, decoded texts in the caller's arena. Routing and the
+ * meaning of parameters belong to the API's rooms. Contract: query.h. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "util/query.h"
-
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
 
 static bool decode(struct str raw, struct arena *a, bool plus, struct str *out)
 {
@@ -16,8 +10,8 @@ static bool decode(struct str raw, struct arena *a, bool plus, struct str *out)
     for (size_t i = 0; i < raw.n; i++) {
         char c = raw.p[i];
         if (c == '%') {
-            int hi = i + 1 < raw.n ? hex_value(raw.p[i + 1]) : -1;
-            int lo = i + 2 < raw.n ? hex_value(raw.p[i + 2]) : -1;
+            int hi = i + 1 < raw.n ? str_hex_value(raw.p[i + 1]) : -1;
+            int lo = i + 2 < raw.n ? str_hex_value(raw.p[i + 2]) : -1;
             if (hi < 0 || lo < 0) {
                 return false;
             }
@@ -81,6 +75,21 @@ struct str query_get(const struct query *q, struct str name)
         }
     }
     return STR_NULL;
+}
+
+size_t query_all(const struct query *q, struct str name, struct arena *a, struct str **out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < q->n; i++) {
+        n += str_eq(q->v[i].name, name);
+    }
+    *out = n ? ARENA_ARRAY(a, struct str, n) : NULL;
+    for (size_t i = 0, at = 0; at < n; i++) {
+        if (str_eq(q->v[i].name, name)) {
+            (*out)[at++] = q->v[i].value;
+        }
+    }
+    return n;
 }
 
 void percent_add(struct buf *b, struct str s, const char *keep)

@@ -1,7 +1,9 @@
-/* Borrowed text. Hashes: SipHash-1-3 with a process key for maps; 64-bit FNV-1a with a final mix (str_hash_stable) where
- * the value is stored. SPDX-License-Identifier: Apache-2.0 */
+/* Borrowed text: nothing here allocates. Hashes: SipHash-1-3 with a process key for maps;
+ * str_hash_stable, whose value may be stored, is 64-bit FNV-1a followed by the finalizer of
+ * MurmurHash3 and must never change. Contract: str.h. SPDX-License-Identifier: Apache-2.0 */
 #include "util/str.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <sys/random.h>
 
@@ -152,21 +154,27 @@ uint64_t str_hash(struct str s)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, sip_init);
-    uint64_t v[4] = {sip_key[0] ^ UINT64_C(0x736f6d6570736575), sip_key[1] ^ UINT64_C(0x646f72616e646f6d),
-                     sip_key[0] ^ UINT64_C(0x6c7967656e657261), sip_key[1] ^ UINT64_C(0x7465646279746573)};
+    return str_hash_keyed(sip_key, s);
+}
+
+uint64_t str_hash_keyed(const uint64_t key[2], struct str s)
+{
+    uint64_t v[4] = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
+                     key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
     size_t i = 0;
     for (; i + 8 <= s.n; i += 8) {
         uint64_t m;
         memcpy(&m, s.p + i, 8);
+        m = le64toh(m);
         v[3] ^= m;
         sip_round(v);
         v[0] ^= m;
     }
-    uint64_t last = (uint64_t)s.n << 56;
+    uint64_t last = 0;
     if (s.n > i) {
         memcpy(&last, s.p + i, s.n - i);
-        last |= (uint64_t)s.n << 56;
     }
+    last = le64toh(last) | (uint64_t)s.n << 56;
     v[3] ^= last;
     sip_round(v);
     v[0] ^= last;

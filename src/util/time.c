@@ -1,5 +1,6 @@
-/* Clocks and dates. Days are counted by the civil-from-days method of Howard Hinnant's chrono notes, valid for all
- * years used here. SPDX-License-Identifier: Apache-2.0 */
+/* Clocks and dates. Days are counted by the civil-from-days method of Howard Hinnant's chrono
+ * notes, valid for all years used here. No time zones but offsets; libc's calendar functions are
+ * not used. Contract: time.h. SPDX-License-Identifier: Apache-2.0 */
 #include "util/time.h"
 
 #include <stdatomic.h>
@@ -146,8 +147,14 @@ bool time_parse(struct str s, usec_t *out, int *out_offset_s)
     return true;
 }
 
+#define TIME_LEAST (-INT64_C(62167219200) * USEC_PER_SEC) /* 0000-01-01 */
+#define TIME_MOST                                                                                  \
+    (INT64_C(253402300800) * USEC_PER_SEC - 1) /* 9999-12-31, its last microsecond                 \
+                                                */
+
 struct str time_text(char out[TIME_TEXT_MAX], usec_t t)
 {
+    t = MAX(MIN(t, TIME_MOST), TIME_LEAST);
     int64_t secs = t / USEC_PER_SEC, us = t % USEC_PER_SEC;
     if (us < 0) {
         us += USEC_PER_SEC, secs--;
@@ -160,8 +167,9 @@ struct str time_text(char out[TIME_TEXT_MAX], usec_t t)
     unsigned m, d;
     civil_of(days, &y, &m, &d);
     char *p = out;
-    unsigned parts[] = {(unsigned)(y / 100 % 100), (unsigned)(y % 100), m, d, (unsigned)(in_day / 3600),
-                        (unsigned)(in_day / 60 % 60), (unsigned)(in_day % 60)};
+    unsigned parts[] = {
+        (unsigned)(y / 100 % 100),    (unsigned)(y % 100),    m, d, (unsigned)(in_day / 3600),
+        (unsigned)(in_day / 60 % 60), (unsigned)(in_day % 60)};
     const char *between = "\0--T::\0";
     for (int i = 0; i < 7; i++) {
         *p++ = (char)('0' + parts[i] / 10);
@@ -201,49 +209,61 @@ static bool month_name(struct str s, unsigned *out)
 
 static bool clock_of(struct str *s, unsigned *h, unsigned *m, unsigned *sec)
 {
-    return digits(s, 2, h) && skip(s, ':') && digits(s, 2, m) && skip(s, ':') && digits(s, 2, sec) &&
-           *h < 24 && *m < 60 && *sec < 61;
+    return digits(s, 2, h) && skip(s, ':') && digits(s, 2, m) && skip(s, ':') &&
+           digits(s, 2, sec) && *h < 24 && *m < 60 && *sec < 61;
+}
+
+/* A year of four digits, or of two: 70 to 99 are last century's. */
+static bool year_of(struct str *s, unsigned *y)
+{
+    if (digits(s, 4, y)) {
+        return true;
+    }
+    if (!digits(s, 2, y)) {
+        return false;
+    }
+    *y += *y < 70 ? 2000 : 1900;
+    return true;
+}
+
+struct http_date {
+    unsigned y, mo, d, h, mi, sec;
+};
+
+/* Behind the comma of "Sun, 06 Nov 1994 08:49:37 GMT" or "Sunday, 06-Nov-94 08:49:37 GMT". */
+static bool http_new(struct str s, struct http_date *t)
+{
+    if (!skip(&s, ' ') || !digits(&s, 2, &t->d) || !(skip(&s, ' ') || skip(&s, '-')) ||
+        !month_name(s, &t->mo)) {
+        return false;
+    }
+    s = str_sub(s, 3, s.n);
+    return (skip(&s, ' ') || skip(&s, '-')) && year_of(&s, &t->y) && skip(&s, ' ') &&
+           clock_of(&s, &t->h, &t->mi, &t->sec) && str_eqz(s, " GMT");
+}
+
+/* "Sun Nov  6 08:49:37 1994" */
+static bool http_asctime(struct str s, struct http_date *t)
+{
+    if (s.n != 24 || s.p[3] != ' ' || !month_name(str_sub(s, 4, 3), &t->mo)) {
+        return false;
+    }
+    s = str_sub(s, 7, s.n);
+    return skip(&s, ' ') && (skip(&s, ' ') ? digits(&s, 1, &t->d) : digits(&s, 2, &t->d)) &&
+           skip(&s, ' ') && clock_of(&s, &t->h, &t->mi, &t->sec) && skip(&s, ' ') &&
+           digits(&s, 4, &t->y) && s.n == 0;
 }
 
 bool time_parse_http(struct str s, usec_t *out)
 {
-    unsigned y, mo, d, h, mi, sec;
-    s = str_trim(s);
+    struct http_date t;
     size_t comma;
-    if (str_find(s, STR(","), &comma)) {
-        /* "Sun, 06 Nov 1994 08:49:37 GMT" or "Sunday, 06-Nov-94 08:49:37 GMT" */
-        s = str_sub(s, comma + 1, s.n);
-        if (!skip(&s, ' ') || !digits(&s, 2, &d) || !(skip(&s, ' ') || skip(&s, '-')) ||
-            !month_name(s, &mo)) {
-            return false;
-        }
-        s = str_sub(s, 3, s.n);
-        if (!(skip(&s, ' ') || skip(&s, '-'))) {
-            return false;
-        }
-        if (!digits(&s, 4, &y)) {
-            if (!digits(&s, 2, &y)) {
-                return false;
-            }
-            y += y < 70 ? 2000 : 1900;
-        }
-        if (!skip(&s, ' ') || !clock_of(&s, &h, &mi, &sec) || !str_eqz(s, " GMT")) {
-            return false;
-        }
-    } else {
-        /* "Sun Nov  6 08:49:37 1994" */
-        if (s.n < 24 || s.p[3] != ' ' || !month_name(str_sub(s, 4, 3), &mo)) {
-            return false;
-        }
-        s = str_sub(s, 7, s.n);
-        if (!skip(&s, ' ') || !(skip(&s, ' ') ? digits(&s, 1, &d) : digits(&s, 2, &d)) ||
-            !skip(&s, ' ') || !clock_of(&s, &h, &mi, &sec) || !skip(&s, ' ') || !digits(&s, 4, &y) || s.n) {
-            return false;
-        }
-    }
-    if (d < 1 || d > month_days(y, mo)) {
+    s = str_trim(s);
+    bool ok = str_find(s, STR(","), &comma) ? http_new(str_sub(s, comma + 1, s.n), &t)
+                                            : http_asctime(s, &t);
+    if (!ok || t.d < 1 || t.d > month_days(t.y, t.mo)) {
         return false;
     }
-    *out = (days_of(y, mo, d) * 86400 + h * 3600 + mi * 60 + sec) * USEC_PER_SEC;
+    *out = (days_of(t.y, t.mo, t.d) * 86400 + t.h * 3600 + t.mi * 60 + t.sec) * USEC_PER_SEC;
     return true;
 }

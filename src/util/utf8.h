@@ -1,4 +1,6 @@
-/* UTF-8, one code point at a time, by the rules of RFC 3629: no surrogates, no overlong forms. SPDX-License-Identifier: Apache-2.0 */
+/* UTF-8, one code point at a time, by the rules of RFC 3629: no surrogates, no overlong forms. For
+ * JSON and for texts that answers show; payloads are never put through it. SPDX-License-Identifier:
+ * Apache-2.0 */
 #ifndef OUTRIDER_UTIL_UTF8_H
 #define OUTRIDER_UTIL_UTF8_H
 
@@ -6,8 +8,8 @@
 
 #define UTF8_REPLACEMENT 0xfffdu
 
-/* First code point of s (not empty); returns the bytes used. An invalid byte gives U+FFFD and 1; a real U+FFFD
- * uses 3 bytes, so the pair (U+FFFD, 1) tells an invalid one. */
+/* First code point of s (not empty); returns the bytes used. An invalid byte gives U+FFFD and 1; a
+ * real U+FFFD uses 3 bytes, so the pair (U+FFFD, 1) tells an invalid one. */
 static inline size_t utf8_get(struct str s, unsigned *out)
 {
     const unsigned char *p = (const unsigned char *)s.p;
