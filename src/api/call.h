@@ -65,6 +65,8 @@ void add_go_number(struct buf *b, struct str number, bool json_style);
 
 /* times.c: the words for a time that cannot be read; "" when it can. */
 struct str api_time_error(struct call *c, struct json v);
+/* A time as a client wrote it, in normal form: two-digit hour, a point, at most nanoseconds, no trailing zeros. */
+struct str api_time_normal(struct call *c, struct str t);
 /* body.c: one code point as it is, U+FFFD for an invalid byte; returns the bytes used. */
 size_t api_add_utf8(struct buf *b, struct str s);
 /* outpost/publish.c */

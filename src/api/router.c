@@ -110,6 +110,13 @@ static void add_prefix(struct call *c, struct buf *b)
     }
 }
 
+/* "/a/" + "/b" has one slash between. */
+static struct str join_path(const struct buf *prefix, struct str path)
+{
+    bool doubled = prefix->n && prefix->p[prefix->n - 1] == '/' && path.n && path.p[0] == '/';
+    return str_sub(path, doubled, path.n);
+}
+
 static void redirect(struct call *c, struct str path)
 {
     CLEANUP(buf_fini) struct buf to;
@@ -117,7 +124,7 @@ static void redirect(struct call *c, struct str path)
     buf_init(&to, 256 * 1024);
     buf_init(&html, 1024 * 1024);
     add_prefix(c, &to);
-    percent_add(&to, path, "/$&+,:;=@!'()*");
+    percent_add(&to, join_path(&to, path), "/$&+,:;=@!'()*");
     if (c->rq->query.n) {
         buf_addc(&to, '?');
         buf_adds(&to, c->rq->query);

@@ -68,3 +68,27 @@ struct str api_time_error(struct call *c, struct json v)
     }
     return arena_printf(c->a, "parsing time \"%.*s\" as \"" LAYOUT "\": %.*s", STR_ARG(t), STR_ARG(where(c, t)));
 }
+
+struct str api_time_normal(struct call *c, struct str t)
+{
+    usec_t at;
+    if (!time_parse(t, &at, NULL)) {
+        return t;
+    }
+    bool short_hour = t.p[12] == ':';
+    size_t clock = short_hour ? 18 : 19, digits = clock + 1, end = digits;
+    while (end < t.n && t.p[end] >= '0' && t.p[end] <= '9') {
+        end++;
+    }
+    bool fraction = t.p[clock] == '.' || t.p[clock] == ',';
+    size_t kept = fraction ? MIN(end - digits, (size_t)9) : 0;
+    while (kept && t.p[digits + kept - 1] == '0') {
+        kept--;
+    }
+    struct str zone = str_sub(t, fraction ? end : clock, t.n);
+    if (str_eqz(zone, "+00:00") || str_eqz(zone, "-00:00")) {
+        zone = STR("Z");
+    }
+    return arena_printf(c->a, "%.*s%s%.*s%s%.*s%.*s", 11, t.p, short_hour ? "0" : "", (int)(clock - 11), t.p + 11, kept ? "." : "",
+                        (int)kept, t.p + digits, STR_ARG(zone));
+}

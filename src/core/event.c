@@ -1,5 +1,5 @@
 /* Events in one block each, and their stored form.
- * Stored form, version 1: byte 1, flags (1 eligible, 2 id given), time, received, env, id, tenant, forced
+ * Stored form, version 1: byte 1, flags (1 eligible, 2 id given), time, its offset, received, env, id, tenant, forced
  * destination, topic, data, matched ids, metadata. SPDX-License-Identifier: Apache-2.0 */
 #include "core/event.h"
 
@@ -67,6 +67,7 @@ void event_encode(const struct event *e, struct buf *b)
     buf_addc(b, EVENT_FORM);
     enc_u64(b, (e->eligible_for_retry ? FLAG_ELIGIBLE : 0) | (e->id_given ? FLAG_ID_GIVEN : 0));
     enc_i64(b, e->time);
+    enc_i64(b, e->time_offset_s);
     enc_i64(b, e->received);
     enc_str(b, e->env);
     enc_str(b, e->id);
@@ -92,6 +93,7 @@ enum ec event_decode(struct str blob, struct event **out, struct err *err)
         .id_given = flags & FLAG_ID_GIVEN,
     };
     e.time = dec_i64(&d);
+    e.time_offset_s = (int32_t)dec_i64(&d);
     e.received = dec_i64(&d);
     e.env = dec_str(&d);
     e.id = dec_str(&d);

@@ -18,6 +18,7 @@ struct event {
     bool eligible_for_retry;
     bool id_given;               /* the publisher chose the id: idempotency is claimed for it */
     usec_t time;                 /* the event's own time */
+    int32_t time_offset_s;       /* as the publisher wrote it; 0 once it has been through the log */
     usec_t received;             /* arrival, wall clock: segments and retention count from here */
     struct strmap metadata;
     struct str data;             /* a JSON object's text, as published */

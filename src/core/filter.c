@@ -425,17 +425,32 @@ static bool match_object(struct json v, struct json f)
     return true;
 }
 
+/* Whole seconds, with the event's own offset. */
+static void add_time(struct buf *b, usec_t t, int32_t offset_s)
+{
+    char text[TIME_TEXT_MAX];
+    usec_t seconds = t / USEC_PER_SEC - (t % USEC_PER_SEC < 0);
+    struct str s = time_text(text, (seconds + offset_s) * USEC_PER_SEC);
+    buf_addc(b, '"');
+    if (offset_s == 0) {
+        buf_adds(b, s);
+    } else {
+        int minutes = (offset_s < 0 ? -offset_s : offset_s) / 60;
+        buf_adds(b, str_sub(s, 0, s.n - 1));
+        buf_addf(b, "%c%02d:%02d", offset_s < 0 ? '-' : '+', minutes / 60, minutes % 60);
+    }
+    buf_addc(b, '"');
+}
+
 /* The document that filters see; the payload is embedded as it is. */
 static void add_document(struct buf *b, const struct filter_input *in)
 {
-    char time[TIME_TEXT_MAX];
-    usec_t seconds = in->time / USEC_PER_SEC - (in->time % USEC_PER_SEC < 0);
     buf_addz(b, "{\"id\":");
     json_add_string(b, in->id, false);
     buf_addz(b, ",\"topic\":");
     json_add_string(b, in->topic, false);
     buf_addz(b, ",\"time\":");
-    json_add_string(b, time_text(time, seconds * USEC_PER_SEC), false);
+    add_time(b, in->time, in->time_offset_s);
     buf_addz(b, ",\"metadata\":");
     strmap_add_json(b, in->metadata, false);
     buf_addz(b, ",\"data\":");

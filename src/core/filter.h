@@ -16,6 +16,7 @@ void filter_free(struct filter *f); /* NULL is fine */
 struct filter_input {
     struct str id, topic;
     usec_t time;
+    int32_t time_offset_s;
     const struct strmap *metadata;
     struct str data; /* a JSON object's checked text */
 };

@@ -12,6 +12,6 @@ bool match_wants(const struct destination *d, const struct event *e)
     if (!d->filter) {
         return true;
     }
-    struct filter_input in = {e->id, e->topic, e->time, &e->metadata, e->data};
+    struct filter_input in = {e->id, e->topic, e->time, e->time_offset_s, &e->metadata, e->data};
     return filter_match(d->filter, &in);
 }

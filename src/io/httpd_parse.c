@@ -213,6 +213,17 @@ static void split_target(struct http_req *rq)
     rq->query = q ? str_sub(rq->target, n + 1, rq->target.n) : STR("");
 }
 
+/* Upper-case letters, 3 to 32 of them, and not HTTP/2's preface; 0 = no method. */
+static size_t method_length(struct str head)
+{
+    size_t n = 0;
+    while (n < head.n && n <= 32 && head.p[n] >= 'A' && head.p[n] <= 'Z') {
+        n++;
+    }
+    bool good = n >= 3 && n <= 32 && n < head.n && head.p[n] == ' ' && !str_starts(head, STR("PRI "));
+    return good ? n : 0;
+}
+
 /* The head is complete: head.p..head.n ends with the empty line. Returns a status, 0 = fine. */
 static int parse_head(struct http_conn *c, struct str head)
 {
@@ -227,9 +238,17 @@ static int parse_head(struct http_conn *c, struct str head)
         return status;
     }
     head = arena_copy(&rq->arena, head);
+    size_t method = method_length(head);
+    if (method == 0) {
+        return 400;
+    }
+    rq->method = str_sub(arena_copy(&rq->arena, str_sub(head, 0, method)), 0, method);
+    /* llhttp knows a list of methods; which ones there are is the handler's business. */
+    char *from = (char *)(uintptr_t)head.p + method - 3;
+    memcpy(from, "GET", 3);
     llhttp_init(&c->parser, HTTP_REQUEST, &settings);
     c->parser.data = c;
-    enum llhttp_errno e = llhttp_execute(&c->parser, head.p, head.n);
+    enum llhttp_errno e = llhttp_execute(&c->parser, from, head.n - (method - 3));
     if (c->parse_status) {
         return c->parse_status;
     }
@@ -239,8 +258,6 @@ static int parse_head(struct http_conn *c, struct str head)
     if (c->parser.http_major != 1 || c->parser.http_minor > 1) {
         return 505;
     }
-    size_t space = (size_t)((const char *)memchr(head.p, ' ', head.n) - head.p);
-    rq->method = str_sub(head, 0, space);
     c->keep_alive = llhttp_should_keep_alive(&c->parser);
     status = check_headers(c);
     if (status) {

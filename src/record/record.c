@@ -55,9 +55,14 @@ static void entry_free(struct record_entry *e)
     free(e);
 }
 
+/* Only here is `told` taken back: until now the message itself was in the mailbox and must not be posted again. */
 static void woken(struct io_msg *m)
 {
-    collect(CONTAINER_OF(m, struct record, wake));
+    struct record *r = CONTAINER_OF(m, struct record, wake);
+    pthread_mutex_lock(&r->lock);
+    r->told = false;
+    pthread_mutex_unlock(&r->lock);
+    collect(r);
 }
 
 struct record *record_new(struct io *io, struct logstore *log, struct queue *queue, const struct record_conf *conf)
@@ -115,7 +120,6 @@ static void collect(struct record *r)
     list_init(&taken);
     pthread_mutex_lock(&r->lock);
     list_splice(&taken, &r->handed);
-    r->told = false;
     pthread_mutex_unlock(&r->lock);
     LIST_EACH(l, &taken)
     {

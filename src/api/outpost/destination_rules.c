@@ -103,6 +103,47 @@ bool topics_accept(struct call *c, struct strlist *topics)
     return true;
 }
 
+/* Repeated filters of a create merge, member by member at the top. */
+bool filter_merge(struct call *c, struct json body, struct json *out)
+{
+    struct json key, value, member, k;
+    size_t count = 0;
+    struct buf b;
+    buf_init(&b, 1024 * 1024);
+    buf_addc(&b, '{');
+    *out = (struct json){JSON_NONE, STR_NULL};
+    struct json_iter it = json_iter(body);
+    while (json_next(&it, &key, &value)) {
+        if (!str_eq_ci(json_text(key, c->a), STR("filter"))) {
+            continue;
+        }
+        *out = value;
+        if (value.type == JSON_NULL) {
+            buf_reset(&b);
+            buf_addc(&b, '{');
+            count = 0;
+            continue;
+        }
+        if (value.type != JSON_OBJECT) {
+            break;
+        }
+        struct json_iter in = json_iter(value);
+        while (json_next(&in, &k, &member)) {
+            buf_addz(&b, b.n > 1 ? "," : "");
+            buf_adds(&b, k.raw);
+            buf_addc(&b, ':');
+            buf_adds(&b, member.raw);
+        }
+        count++;
+    }
+    buf_addc(&b, '}');
+    if (count > 1 && out->type == JSON_OBJECT) {
+        out->raw = arena_copy(c->a, buf_str(&b));
+    }
+    buf_fini(&b);
+    return out->type != JSON_NONE && out->type != JSON_NULL;
+}
+
 bool filter_read(struct call *c, struct json v, struct destination *d)
 {
     if (v.type != JSON_OBJECT || !json_numbers_fit(v)) {
@@ -124,8 +165,9 @@ bool time_read(struct call *c, struct json body, const char *name, const char *p
         reply_error(c, 422, arena_z(c->a, arena_printf(c->a, "%s%.*s", prefix, STR_ARG(why))));
         return false;
     }
-    *out_text = json_text(v, c->a);
-    return time_parse(*out_text, out, NULL);
+    struct str given = json_text(v, c->a);
+    *out_text = api_time_normal(c, given);
+    return time_parse(given, out, NULL);
 }
 
 bool time_not_future(struct call *c, const char *name, usec_t t, usec_t now)

@@ -130,8 +130,8 @@ static bool fill(struct call *c, struct destination *d, struct dest_times *t)
     if (given == TOPICS_ANSWERED || !body_text(c, body, "id", &id) || !body_text(c, body, "type", &type) || !read_maps(c, body, d)) {
         return false;
     }
-    struct json filter = body_get(body, "filter");
-    if (filter.type != JSON_NONE && filter.type != JSON_NULL && !filter_read(c, filter, d)) {
+    struct json filter;
+    if (filter_merge(c, body, &filter) && !filter_read(c, filter, d)) {
         return false;
     }
     d->created_at = now;

@@ -115,7 +115,7 @@ static bool read_fields(struct call *c, struct json body, struct fields *f)
 }
 
 /* Answers and returns false when the time does not parse. */
-static bool read_time(struct call *c, struct json v, usec_t now, usec_t *out)
+static bool read_time(struct call *c, struct json v, usec_t now, usec_t *out, int32_t *out_offset_s)
 {
     static const usec_t zero_time = INT64_C(-62135596800000000); /* 0001-01-01T00:00:00Z */
     *out = now;
@@ -128,8 +128,13 @@ static bool read_time(struct call *c, struct json v, usec_t now, usec_t *out)
         reply_error(c, 422, arena_z(c->a, why));
         return false;
     }
-    if (time_parse(text, out, NULL) && *out == zero_time) {
+    int offset = 0;
+    if (time_parse(text, out, &offset)) {
+        *out_offset_s = offset;
+    }
+    if (*out == zero_time) {
         *out = now;
+        *out_offset_s = 0;
     }
     return true;
 }
@@ -187,7 +192,7 @@ void publish_post(struct call *c)
     pc->began = mono_now();
     struct event *e = &pc->p.draft;
     usec_t now = wall_now();
-    if (!read_time(c, f.time, now, &e->time)) {
+    if (!read_time(c, f.time, now, &e->time, &e->time_offset_s)) {
         return;
     }
     e->received = now;

@@ -129,7 +129,8 @@ static enum go check(struct retry *r)
 {
     enum ec ec = r->dest.op.err.code;
     if (ec == EC_NOT_FOUND || ec == EC_DENIED) {
-        refuse(r, 404, "destination not found");
+        /* Without an attempt, event and destination have never met: as the real one says it. */
+        refuse(r, 404, r->floor > 1 ? "destination not found" : "event not found");
         return GO_WAIT;
     }
     if (ec) {

@@ -19,7 +19,7 @@ const char webhook_icon[] =
 
 const struct dest_field webhook_fields[] = {
     {.key = "url", .type = "text", .label = "Endpoint URL", .description = "Where events are sent to by HTTP POST", .required = true,
-     .pattern = "^https?://[^\\s]+$", .min_length = -1, .max_length = -1},
+     .pattern = "^https?:\\/\\/[^\\s]+$", .min_length = -1, .max_length = -1},
     {.key = "custom_headers", .type = "key_value_map", .label = "Custom headers", .description = "Headers added to every request",
      .min_length = -1, .max_length = -1},
     {.key = NULL},

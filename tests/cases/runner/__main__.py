@@ -29,9 +29,10 @@ class Stop(Exception):
 class Report:
     """Counts, and what people read."""
 
-    def __init__(self, listed, stop_at_first=False, out=sys.stdout):
+    def __init__(self, listed, stop_at_first=False, out=sys.stdout, waiting=None):
         self.listed, self.stop_at_first, self.out = listed, stop_at_first, out
         self.passed = self.failed = self.on_purpose = 0
+        self.waiting, self.put_off = waiting or {}, {}
 
     def say(self, text):
         print(text, file=self.out, flush=True)
@@ -39,6 +40,12 @@ class Report:
     def step(self, scenario, step, found):
         """Count one step. Returns whether it passed."""
         reason = self.listed.get((scenario.path.name, step.line))
+        waits = self.waiting.get((scenario.path.name, step.line))
+        if found and waits:
+            self.put_off[scenario.path.name, waits] = self.put_off.get((scenario.path.name, waits), 0) + 1
+            return True
+        if waits and not reason:
+            return self._fail(scenario, step, ["listed in later.txt (%s), but it passes" % waits])
         if found and reason:
             self.on_purpose += 1
         elif reason:
@@ -131,7 +138,7 @@ def choose(options):
     unknown = sorted(set(wanted) - {path.name for path in every})
     if unknown:
         sys.exit("no such scenario in %s: %s" % (options.folder, ", ".join(unknown)))
-    waiting = {} if wanted or options.all else lists.later(options.later)
+    waiting = {} if wanted or options.all else lists.later(options.later)[0]
     scenarios = [Scenario(path) for path in every if (not wanted or path.name in wanted)]
     if options.server:
         scenarios = [scenario for scenario in scenarios if scenario.server == options.server]
@@ -164,7 +171,7 @@ def main():
         sys.exit("no scenario was chosen")
     if options.url and len({scenario.server for scenario in scenarios}) > 1:
         sys.exit("--url plays one configuration only: choose it with --server")
-    report = Report(lists.differences(options.differences), options.first)
+    report = Report(lists.differences(options.differences), options.first, waiting={} if options.all else lists.later(options.later)[1])
     order = {name: i for i, name in enumerate(server.CONFIGURATIONS)}
     scenarios.sort(key=lambda scenario: order.get(scenario.server, len(order)))
     try:
@@ -174,6 +181,8 @@ def main():
         report.say("\nstopped at the first failure")
     for name, reason in put_off.items():
         report.say("not played: %s: %s" % (name, reason))
+    for (name, reason), count in report.put_off.items():
+        report.say("not passed yet: %d steps of %s: %s" % (count, name, reason))
     report.say("%d passed, %d failed" % (report.passed, report.failed))
     return 1 if report.failed else 0
 

@@ -26,11 +26,17 @@ def differences(path):
 
 
 def later(path):
-    """{file name: why it is not played yet} from lines `file.jsonl  reason`."""
-    found = {}
+    """{file name: why it is not played yet} from lines `file.jsonl  reason`, and {(file, line): why it need not pass yet} from lines
+    `file.jsonl:3,7-9  reason`."""
+    found, steps = {}, {}
     if Path(path).exists():
         for line in Path(path).read_text("utf-8").splitlines():
             if line.strip() and not line.startswith("#"):
                 name, _, reason = line.strip().partition(" ")
-                found[name] = reason.strip()
-    return found
+                name, _, lines = name.partition(":")
+                for part in filter(None, lines.split(",")):
+                    first, _, last = part.partition("-")
+                    steps.update({(name, n): reason.strip() for n in range(int(first), int(last or first) + 1)})
+                if not lines:
+                    found[name] = reason.strip()
+    return found, steps
