@@ -62,14 +62,14 @@ static const char *from_environ(void *ctx, const char *name)
 }
 
 /* name -> "NAME=value"; the first of two equal names counts, as with getenv. */
-static void index_environ(char *const *environ, struct map *out)
+static void index_environ(char *const *envp, struct map *out)
 {
     map_init(out);
-    for (; environ && *environ; environ++) {
-        const char *eq = strchr(*environ, '=');
-        struct str name = {*environ, eq ? (size_t)(eq - *environ) : 0};
+    for (; envp && *envp; envp++) {
+        const char *eq = strchr(*envp, '=');
+        struct str name = {*envp, eq ? (size_t)(eq - *envp) : 0};
         if (name.n && !map_get(out, name)) {
-            map_put(out, name, *environ);
+            map_put(out, name, *envp);
         }
     }
 }
@@ -153,7 +153,7 @@ enum ec config_read(const struct config_input *in, struct config **out,
                     struct config_report *report)
 {
     struct map names;
-    index_environ(in->environ, &names);
+    index_environ(in->envp, &names);
     struct config *c = config_defaults();
     const char *file;
     enum ec ec = find_file(in->path, from_environ(&names, "CONFIG"), &file, report);
@@ -181,9 +181,9 @@ static void one_line(struct buf *b)
     }
 }
 
-enum ec config_load(const char *path, char *const *environ, struct config **out, struct err *err)
+enum ec config_load(const char *path, char *const *envp, struct config **out, struct err *err)
 {
-    struct config_input in = {path, NULL, environ};
+    struct config_input in = {path, NULL, envp};
     CLEANUP(config_report_fini) struct config_report report;
     config_report_init(&report);
     struct config *c = NULL;

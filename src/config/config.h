@@ -185,9 +185,9 @@ struct config {
     struct arena arena;          /* all texts, NUL-terminated */
 };
 
-/* Reads, checks and derives. path: --config or NULL; environ in the usual form. Errors carry the
- * specification's texts and the setting's name. */
-enum ec config_load(const char *path, char *const *environ, struct config **out,
+/* Reads, checks and derives. path: --config or NULL; envp: the environment, NULL-terminated. Errors
+ * carry the specification's texts and the setting's name. */
+enum ec config_load(const char *path, char *const *envp, struct config **out,
                     struct err *err) MUST_CHECK;
 void config_free(struct config *c); /* clears secrets */
 
@@ -196,7 +196,7 @@ void config_free(struct config *c); /* clears secrets */
 struct config_input {
     const char *path;    /* --config; NULL or "" = the usual places */
     const char *service; /* --service; NULL or "" = not given */
-    char *const *environ;
+    char *const *envp;
 };
 struct config_report {
     struct buf error; /* Outpost's text exactly where it has one; "" = no error */

@@ -44,15 +44,15 @@ static void write_file(const char *path, const char *text)
 
 void try_config(const struct trial *t, struct outcome *out)
 {
-    char *environ[13] = {0};
+    char *envp[13] = {0};
     for (size_t i = 0; i < 12 && t->env[i]; i++) {
-        environ[i] = xstrdup(t->env[i]);
+        envp[i] = xstrdup(t->env[i]);
     }
     enter_folder();
     if (t->file) {
         write_file(t->file, t->text);
     }
-    struct config_input in = {t->flag, t->service, environ};
+    struct config_input in = {t->flag, t->service, envp};
     *out = (struct outcome){.check = EC_INTERNAL};
     config_report_init(&out->report);
     out->read = config_read(&in, &out->c, &out->report);
@@ -60,8 +60,8 @@ void try_config(const struct trial *t, struct outcome *out)
         out->check = config_check(out->c, &in, &out->report);
     }
     leave_folder();
-    for (size_t i = 0; environ[i]; i++) {
-        free(environ[i]);
+    for (size_t i = 0; envp[i]; i++) {
+        free(envp[i]);
     }
 }
 

@@ -11,10 +11,10 @@
 
 static struct config *loaded(char *first, char *second)
 {
-    char *environ[] = {first, second, NULL};
+    char *envp[] = {first, second, NULL};
     struct config *c = NULL;
     struct err err = {0};
-    if (config_load(NULL, environ, &c, &err)) {
+    if (config_load(NULL, envp, &c, &err)) {
         fail_msg("%s", err.text);
     }
     return c;

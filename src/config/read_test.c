@@ -296,11 +296,11 @@ static void load_names_the_setting(void **state)
 {
     (void)state;
     char first[] = "API_PORT=many";
-    char *environ[] = {first, NULL};
+    char *envp[] = {first, NULL};
     struct config *c = NULL;
     struct err err = {0};
     enter_folder();
-    assert_int_equal(config_load(NULL, environ, &c, &err), EC_INVALID);
+    assert_int_equal(config_load(NULL, envp, &c, &err), EC_INVALID);
     leave_folder();
     assert_string_equal(err.text, "env: parse error on field \"APIPort\" of type \"int\": "
                                   "strconv.ParseInt: parsing \"many\": invalid syntax (API_PORT)");
