@@ -3,46 +3,60 @@
 #include "util/json.h"
 #include "util/utf8.h"
 
-static bool blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
+/* Why a byte may not simply be copied. */
+enum {
+    LOOK_BLANK = 1,  /* white space between tokens */
+    LOOK_QUOTE = 2,  /* begins or ends a string */
+    LOOK_STRING = 4, /* inside a string: escaped, an escape, or not ASCII */
+    LOOK_HTML = 8,   /* inside a string: escaped for HTML */
+};
 
-/* raw.p[from] is behind an opening quote: the offset of the closing one. */
-static size_t string_end(struct str raw, size_t from)
-{
-    size_t i = from;
-    while (i < raw.n && raw.p[i] != '"') {
-        i += raw.p[i] == '\\' ? 2 : 1;
-    }
-    return MIN(i, raw.n);
-}
+static const uint8_t look[256] = {
+    [0 ... 8] = LOOK_STRING,
+    ['\t'] = LOOK_STRING | LOOK_BLANK,
+    ['\n'] = LOOK_STRING | LOOK_BLANK,
+    [11 ... 12] = LOOK_STRING,
+    ['\r'] = LOOK_STRING | LOOK_BLANK,
+    [14 ... 31] = LOOK_STRING,
+    [' '] = LOOK_BLANK,
+    ['"'] = LOOK_STRING | LOOK_QUOTE,
+    ['\\'] = LOOK_STRING,
+    ['<'] = LOOK_HTML,
+    ['>'] = LOOK_HTML,
+    ['&'] = LOOK_HTML,
+    [128 ... 255] = LOOK_STRING,
+};
 
-/* Copies what lies between strings, without blanks, up to and including the next quote; returns the
- * offset behind it. */
-static size_t add_between(struct buf *b, struct str raw, size_t i)
+/* The first place from i on that has one of the reasons. */
+static inline size_t until(struct str s, size_t i, unsigned reasons)
 {
-    bool quote = false;
-    while (i < raw.n && !quote) {
-        while (i < raw.n && blank(raw.p[i])) {
-            i++;
-        }
-        size_t from = i;
-        while (i < raw.n && !quote && !blank(raw.p[i])) {
-            quote = raw.p[i++] == '"';
-        }
-        buf_add(b, raw.p + from, i - from);
+    while (i < s.n && !(look[(uint8_t)s.p[i]] & reasons)) {
+        i++;
     }
     return i;
 }
 
+/* raw.p[i] is behind an opening quote; returns behind the closing one. */
+static size_t pass_string(struct str raw, size_t i)
+{
+    while ((i = until(raw, i, LOOK_STRING)) < raw.n && raw.p[i] != '"') {
+        i += raw.p[i] == '\\' ? 2 : 1;
+    }
+    return MIN(i + 1, raw.n);
+}
+
 void json_compact(struct buf *b, struct str raw)
 {
-    for (size_t i = 0; (i = add_between(b, raw, i)) < raw.n;) {
-        size_t end = string_end(raw, i);
-        buf_add(b, raw.p + i, MIN(end + 1, raw.n) - i);
-        i = end + 1;
+    size_t from = 0;
+    for (size_t i = 0; (i = until(raw, i, LOOK_BLANK | LOOK_QUOTE)) < raw.n;) {
+        if (raw.p[i] == '"') {
+            i = pass_string(raw, i + 1);
+            continue;
+        }
+        buf_add(b, raw.p + from, i - from);
+        from = ++i;
     }
+    buf_add(b, raw.p + from, raw.n - from);
 }
 
 static void add_u(struct buf *b, unsigned c)
@@ -50,14 +64,6 @@ static void add_u(struct buf *b, unsigned c)
     static const char hex[] = "0123456789abcdef";
     char t[6] = {'\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15]};
     buf_add(b, t, 6);
-}
-
-/* Bytes from 0x20 on that need no look: everything ASCII but the quote, the backslash and, with
- * html, < > &. */
-static bool ordinary(unsigned char c, bool html)
-{
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' &&
-           !(html && (c == '<' || c == '>' || c == '&'));
 }
 
 static void add_control(struct buf *b, unsigned char c)
@@ -85,55 +91,61 @@ static size_t add_beyond(struct buf *b, struct str s, bool lines)
     return n;
 }
 
-/* The inside of a string. raw: escapes in it are kept as they are. */
-static void add_inside(struct buf *b, struct str s, bool html, bool raw)
+/* What begins at s, which may not be copied: an escape already when raw, else one byte or code
+ * point to escape. Returns the bytes used. */
+static size_t add_looked_at(struct buf *b, struct str s, bool html, bool raw)
 {
-    for (size_t i = 0; i < s.n;) {
-        size_t from = i;
-        while (i < s.n && ordinary((unsigned char)s.p[i], html)) {
-            i++;
-        }
-        buf_add(b, s.p + from, i - from);
-        if (i == s.n) {
-            return;
-        }
-        unsigned char c = (unsigned char)s.p[i];
-        if (c >= 0x80) {
-            i += add_beyond(b, str_sub(s, i, 4), html || !raw);
-            continue;
-        }
-        if (raw && c == '\\' && i + 1 < s.n) {
-            buf_add(b, s.p + i, 2);
-            i += 2;
-            continue;
-        }
-        if (c == '"' || c == '\\') {
-            buf_addc(b, '\\');
-            buf_addc(b, (char)c);
-        } else if (c < 0x20) {
-            add_control(b, c);
-        } else {
-            add_u(b, c);
-        }
-        i++;
+    unsigned char c = (unsigned char)s.p[0];
+    if (c >= 0x80) {
+        return add_beyond(b, s, html || !raw);
     }
+    if (raw && c == '\\') {
+        size_t n = MIN(s.n, (size_t)2);
+        buf_add(b, s.p, n);
+        return n;
+    }
+    if (c == '"' || c == '\\') {
+        buf_addc(b, '\\');
+        buf_addc(b, (char)c);
+    } else if (c < 0x20) {
+        add_control(b, c);
+    } else {
+        add_u(b, c);
+    }
+    return 1;
 }
 
 void json_add_string(struct buf *b, struct str text, bool html)
 {
+    unsigned reasons = LOOK_STRING | (html ? LOOK_HTML : 0);
     buf_addc(b, '"');
-    add_inside(b, text, html, false);
+    for (size_t i = 0; i < text.n;) {
+        size_t from = i;
+        i = until(text, i, reasons);
+        buf_add(b, text.p + from, i - from);
+        if (i < text.n) {
+            i += add_looked_at(b, str_sub(text, i, text.n), html, false);
+        }
+    }
     buf_addc(b, '"');
 }
 
 void json_add_raw(struct buf *b, struct str raw, bool html)
 {
-    for (size_t i = 0; (i = add_between(b, raw, i)) < raw.n;) {
-        size_t end = string_end(raw, i);
-        add_inside(b, str_sub(raw, i, end - i), html, true);
-        buf_addc(b, '"');
-        i = end + 1;
+    const unsigned outside = LOOK_BLANK | LOOK_QUOTE, inside = LOOK_STRING | (html ? LOOK_HTML : 0);
+    bool in_string = false;
+    size_t from = 0; /* copied up to here */
+    for (size_t i = 0; (i = until(raw, i, in_string ? inside : outside)) < raw.n;) {
+        if (raw.p[i] == '"') {
+            in_string = !in_string;
+            i++;
+            continue;
+        }
+        buf_add(b, raw.p + from, i - from);
+        i += in_string ? add_looked_at(b, str_sub(raw, i, raw.n), html, true) : 1;
+        from = i;
     }
+    buf_add(b, raw.p + from, raw.n - from);
 }
 
 #define DEPTH_MOST 64
