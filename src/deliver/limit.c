@@ -19,6 +19,7 @@ void limit_init(struct limit *l, unsigned concurrency, unsigned slow_max, unsign
         .concurrency = concurrency, .slow_max = slow_max, .per_destination = per_destination};
     map_init(&l->lanes);
     list_init(&l->ready);
+    list_init(&l->ready_new);
     list_init(&l->ready_slow);
     list_init(&l->young_slots);
     list_init(&l->idle);
@@ -66,7 +67,7 @@ static void place(struct limit *l, struct lane *lane)
     list_del(&lane->ring);
     list_del(&lane->idle);
     if (lane->waiting_count && lane->in_flight < lane_cap(l, lane)) {
-        list_push(lane->slow ? &l->ready_slow : &l->ready, &lane->ring);
+        list_push(lane->slow ? &l->ready_slow : lane->proven ? &l->ready : &l->ready_new, &lane->ring);
     }
 }
 
@@ -106,13 +107,12 @@ bool limit_offer(struct limit *l, struct lane *lane, struct queue_msg *m, bool c
 static struct lane *pick(struct limit *l, struct slot *slot)
 {
     if (l->young < l->concurrency) {
-        LIST_EACH(it, &l->ready)
-        {
-            struct lane *lane = CONTAINER_OF(it, struct lane, ring);
-            if (lane->proven || l->unproven < MAX(1u, l->concurrency / 2)) {
-                slot->slow = false;
-                return lane;
-            }
+        bool new_may = !list_empty(&l->ready_new) && l->unproven < MAX(1u, l->concurrency / 2);
+        struct list *ring = new_may && (l->new_turn || list_empty(&l->ready)) ? &l->ready_new : &l->ready;
+        l->new_turn = ring == &l->ready;
+        if (!list_empty(ring)) {
+            slot->slow = false;
+            return CONTAINER_OF(ring->next, struct lane, ring);
         }
     }
     if (l->slow < l->slow_max && !list_empty(&l->ready_slow)) {

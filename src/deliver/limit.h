@@ -39,7 +39,8 @@ struct limit {
     unsigned young, unproven, slow;
     unsigned waiting;        /* in memory, all lanes */
     struct map lanes;
-    struct list ready, ready_slow; /* rings of lanes */
+    struct list ready, ready_new, ready_slow; /* rings of lanes: proven, not proven, slow */
+    bool new_turn;           /* proven and new lanes alternate */
     struct list young_slots;
     struct list idle;
     unsigned idle_count;
