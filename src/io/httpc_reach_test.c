@@ -75,7 +75,7 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
 /* ---- the policy ---- */
 
 struct place {
-    struct rig rig;
+    struct httpc_rig rig;
     struct egress *egress;
     struct sink *sink;
 };
@@ -87,12 +87,12 @@ static void place_open(struct place *p, const char *allow, const char *ca_file)
         fail_msg("%s", err.text);
     }
     p->sink = sink_open();
-    rig_open(&p->rig, &(struct httpc_conf){.egress = p->egress, .ca_file = ca_file});
+    httpc_rig_open(&p->rig, &(struct httpc_conf){.egress = p->egress, .ca_file = ca_file});
 }
 
 static void place_close(struct place *p)
 {
-    rig_close(&p->rig);
+    httpc_rig_close(&p->rig);
     sink_close(p->sink);
     egress_free(p->egress);
 }

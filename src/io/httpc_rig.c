@@ -19,14 +19,14 @@
 
 static void *rig_thread(void *arg)
 {
-    struct rig *r = arg;
+    struct httpc_rig *r = arg;
     io_run(r->io);
     return NULL;
 }
 
 struct call {
     struct io_msg msg;
-    struct rig *rig;
+    struct httpc_rig *rig;
     void (*fn)(void *arg);
     void *arg;
     bool done;
@@ -42,7 +42,7 @@ static void on_call(struct io_msg *m)
     pthread_mutex_unlock(&c->rig->lock);
 }
 
-void rig_call(struct rig *r, void (*fn)(void *arg), void *arg)
+void httpc_rig_call(struct httpc_rig *r, void (*fn)(void *arg), void *arg)
 {
     struct call c = {.msg.run = on_call, .rig = r, .fn = fn, .arg = arg};
     io_post(r->io, &c.msg);
@@ -54,7 +54,7 @@ void rig_call(struct rig *r, void (*fn)(void *arg), void *arg)
 }
 
 struct opening {
-    struct rig *rig;
+    struct httpc_rig *rig;
     const struct httpc_conf *conf;
 };
 
@@ -67,27 +67,27 @@ static void on_open(void *arg)
     }
 }
 
-void rig_open(struct rig *r, const struct httpc_conf *conf)
+void httpc_rig_open(struct httpc_rig *r, const struct httpc_conf *conf)
 {
-    *r = (struct rig){.io = io_new("httpc-test")};
+    *r = (struct httpc_rig){.io = io_new("httpc-test")};
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->changed, NULL);
     pthread_create(&r->thread, NULL, rig_thread, r);
     struct opening o = {r, conf};
-    rig_call(r, on_open, &o);
+    httpc_rig_call(r, on_open, &o);
 }
 
 static void on_close(void *arg)
 {
-    struct rig *r = arg;
+    struct httpc_rig *r = arg;
     httpc_close(r->client);
     r->client = NULL;
 }
 
-void rig_close(struct rig *r)
+void httpc_rig_close(struct httpc_rig *r)
 {
     if (r->client) {
-        rig_call(r, on_close, r);
+        httpc_rig_call(r, on_close, r);
     }
     io_stop(r->io);
     pthread_join(r->thread, NULL);
@@ -105,7 +105,7 @@ static void on_done(struct op *op)
     pthread_mutex_unlock(&a->rig->lock);
 }
 
-void ask_init(struct ask *a, struct rig *r, nsec_t within, const char *fmt, ...)
+void ask_init(struct ask *a, struct httpc_rig *r, nsec_t within, const char *fmt, ...)
 {
     *a = (struct ask){.rig = r};
     va_list ap;
@@ -131,7 +131,7 @@ static void on_send(void *arg)
 
 void ask_send(struct ask *a)
 {
-    rig_call(a->rig, on_send, a);
+    httpc_rig_call(a->rig, on_send, a);
 }
 
 void ask_wait(struct ask *a)

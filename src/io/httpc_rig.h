@@ -9,26 +9,26 @@
 #include "io/httpc.h"
 
 /* ---- the client's side ---- */
-struct rig {
+struct httpc_rig {
     struct io *io;
     struct httpc *client;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
-void rig_open(struct rig *r, const struct httpc_conf *conf);
-void rig_close(struct rig *r);
+void httpc_rig_open(struct httpc_rig *r, const struct httpc_conf *conf);
+void httpc_rig_close(struct httpc_rig *r);
 /* On the loop's thread; waits until it has run. */
-void rig_call(struct rig *r, void (*fn)(void *arg), void *arg);
+void httpc_rig_call(struct httpc_rig *r, void (*fn)(void *arg), void *arg);
 
 struct ask {
     struct httpc_req rq; /* fields in: filled by the test */
-    struct rig *rig;
+    struct httpc_rig *rig;
     unsigned done; /* how often, under rig->lock */
     char url[256];
 };
 /* A POST of "hello" to http://HOST:PORT/PATH with a deadline from now. */
-void ask_init(struct ask *a, struct rig *r, nsec_t within, const char *fmt, ...) PRINTF(4, 5);
+void ask_init(struct ask *a, struct httpc_rig *r, nsec_t within, const char *fmt, ...) PRINTF(4, 5);
 void ask_send(struct ask *a);
 void ask_wait(struct ask *a); /* aborts the test after 20 s */
 void ask_fini(struct ask *a);

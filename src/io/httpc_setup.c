@@ -10,6 +10,8 @@
 #include "io/httpc_priv.h"
 
 #define LINE_BYTES_MOST ((size_t)1024 * 1024)
+#define LINE_EXTRA 3 /* ": " and a NUL */
+#define SILENCES_MOST 4
 #define EXPECT_FROM ((size_t)1024 * 1024) /* curl asks for 100-continue for bodies beyond this */
 
 static bool checked(const struct transfer *t)
@@ -210,19 +212,19 @@ static bool left_out(struct str name)
 }
 
 /* Checks the headers and makes room for their lines. */
-static bool lines_fit(struct transfer *t, size_t extra_lines, size_t extra_bytes)
+static bool lines_fit(struct transfer *t)
 {
     const struct httpc_req *rq = t->rq;
-    size_t bytes = extra_bytes;
+    size_t bytes = 0;
     for (size_t i = 0; i < rq->header_count; i++) {
         const struct http_header *h = &rq->headers[i];
-        bytes += h->name.n + h->value.n + 3;
+        bytes += h->name.n + h->value.n + LINE_EXTRA;
         if (!is_token(h->name) || !is_field_value(h->value) || bytes > LINE_BYTES_MOST) {
             return false;
         }
     }
-    if (rq->header_count + extra_lines > t->line_cap) {
-        t->line_cap = rq->header_count + extra_lines + 8;
+    if (rq->header_count + SILENCES_MOST > t->line_cap) {
+        t->line_cap = rq->header_count + SILENCES_MOST + 8;
         t->lines = xrealloc(t->lines, t->line_cap * sizeof(*t->lines));
     }
     if (bytes > t->text_cap) {
@@ -237,39 +239,57 @@ static char *put(char *p, struct str s)
     return s.n ? (char *)memcpy(p, s.p, s.n) + s.n : p;
 }
 
-static char *put_line(char *p, const struct http_header *h)
+struct line_writer {
+    struct transfer *t;
+    size_t n; /* lines so far */
+    char *p;  /* behind the last one's NUL */
+};
+
+static void add_line(struct line_writer *w, const struct http_header *h)
 {
     struct str value = str_trim(h->value);
-    p = put(p, h->name);
-    /* curl's form for an empty value is "Name;" */
-    p = put(p, value.n ? STR(": ") : STR(";"));
-    p = put(p, value);
-    *p = '\0';
-    return p + 1;
+    w->t->lines[w->n++].data = w->p;
+    w->p = put(w->p, h->name);
+    w->p = put(w->p, value.n ? STR(": ") : STR(";")); /* "Name;" is curl's form for no value */
+    w->p = put(w->p, value);
+    *w->p++ = '\0';
+}
+
+/* "Name:" leaves out what curl adds by itself. */
+static void silence(struct line_writer *w, bool type)
+{
+    static char accept[] = "Accept:", content[] = "Content-Type:", expect[] = "Expect:",
+                proxy[] = "Proxy-Connection:";
+    struct curl_slist *lines = w->t->lines;
+    lines[w->n++].data = accept;
+    if (!type) {
+        lines[w->n++].data = content;
+    }
+    if (w->t->rq->body.n >= EXPECT_FROM) {
+        lines[w->n++].data = expect;
+    }
+    if (w->t->rq->proxy.n) {
+        lines[w->n++].data = proxy;
+    }
 }
 
 static bool set_headers(struct transfer *t)
 {
-    /* "Name:" leaves out what curl adds by itself */
-    static char silent[][20] = {"Accept:", "Content-Type:", "Proxy-Connection:", "Expect:"};
     const struct httpc_req *rq = t->rq;
-    if (!lines_fit(t, ARRAY_LEN(silent), 0)) {
+    if (!lines_fit(t)) {
         return false;
     }
-    size_t n = 0;
-    char *p = t->line_text;
+    struct line_writer w = {.t = t, .p = t->line_text};
+    bool type = false;
     for (size_t i = 0; i < rq->header_count; i++) {
         if (!left_out(rq->headers[i].name)) {
-            t->lines[n++].data = p;
-            p = put_line(p, &rq->headers[i]);
+            add_line(&w, &rq->headers[i]);
+            type |= str_eq_ci(rq->headers[i].name, STR("content-type"));
         }
     }
-    size_t silences = ARRAY_LEN(silent) - (rq->body.n < EXPECT_FROM);
-    for (size_t i = 0; i < silences; i++) {
-        t->lines[n++].data = silent[i];
-    }
-    for (size_t i = 0; i < n; i++) {
-        t->lines[i].next = i + 1 < n ? &t->lines[i + 1] : NULL;
+    silence(&w, type);
+    for (size_t i = 0; i < w.n; i++) {
+        t->lines[i].next = i + 1 < w.n ? &t->lines[i + 1] : NULL;
     }
     curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->lines);
     return true;
