@@ -409,6 +409,19 @@ static void age(struct io_timer *t)
     start_more(d);
 }
 
+/* What is to be parked goes first, so that the answer counts it; what is parked while the request is under way sets
+ * lane->parked again. */
+static void ask_for_parked(struct deliver *d, struct lane *lane)
+{
+    unsigned want = limit_wants(&d->limit, lane);
+    if (want && !d->stopping) {
+        queue_settle(d->parts.queue, &d->to_park, SETTLE_PARK);
+        lane->parked = false;
+        lane->unparking = true;
+        queue_unpark(d->parts.queue, lane->key, want);
+    }
+}
+
 static void start_more(struct deliver *d)
 {
     nsec_t now = io_now(d->parts.io);
@@ -428,11 +441,7 @@ static void start_more(struct deliver *d)
         if (j->slot.slow) {
             queue_uncount(d->parts.queue, m);
         }
-        unsigned want = limit_wants(&d->limit, lane);
-        if (want) {
-            lane->unparking = true;
-            queue_unpark(d->parts.queue, lane->key, want);
-        }
+        ask_for_parked(d, lane);
         drive(j);
     }
     if (!d->aging_at && !list_empty(&d->limit.young_slots)) {
@@ -474,15 +483,6 @@ void deliver_on_msgs(void *deliver, struct list *msgs)
     io_defer(d->parts.io, &d->turn);
 }
 
-static void ask_for_parked(struct deliver *d, struct lane *lane)
-{
-    unsigned want = limit_wants(&d->limit, lane);
-    if (want && !d->stopping) {
-        lane->unparking = true;
-        queue_unpark(d->parts.queue, lane->key, want);
-    }
-}
-
 void deliver_on_parked(void *deliver, struct str key)
 {
     struct deliver *d = deliver;
@@ -496,7 +496,7 @@ void deliver_on_unparked(void *deliver, struct str key, bool more)
     struct deliver *d = deliver;
     struct lane *lane = limit_lane(&d->limit, key);
     lane->unparking = false;
-    lane->parked = more;
+    lane->parked |= more;
     ask_for_parked(d, lane);
 }
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-/* Tasks in memory per lane: a quick lane may hold a burst, a slow one a few dozen. All lanes together: beyond WAITING_MOST
+/* Tasks in memory per lane: a quick lane holds what publishing runs ahead of it (that is bounded by back-pressure), a slow one a few dozen. All lanes together: beyond WAITING_MOST
  * every lane has the small window. */
-#define WINDOW_QUICK 512
+#define WINDOW_QUICK 20000
 #define WINDOW_SLOW 32
 #define WAITING_MOST 20000
 /* A parked lane asks for more when this few are left. */

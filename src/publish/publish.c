@@ -13,7 +13,10 @@ enum step { P_ROOM, P_MATCH, P_CHOOSE, P_CLAIM, P_CLAIMED, P_PUT, P_PUT_DONE, P_
 
 /* How long a publish waits for room, and between looks; a claim must outlive the slowest enqueue. */
 #define ROOM_WAIT (1000 * NSEC_PER_MSEC)
-#define ROOM_LOOK (10 * NSEC_PER_MSEC)
+#define ROOM_LOOK (3 * NSEC_PER_MSEC)
+/* From so much owed work on a publish waits a moment, so that accepting does not run ahead of delivering and recording. */
+#define OWED_CALM 4096
+#define CALM_WAIT (200 * NSEC_PER_MSEC)
 #define CLAIM_HOLD (60 * USEC_PER_SEC)
 #define STEP_DEADLINE (10 * NSEC_PER_SEC)
 
@@ -103,10 +106,12 @@ static void look_again(struct io_timer *t)
 /* Accepting is never faster for long than delivering and recording: wait for room a little, then refuse. */
 static enum go room(struct publish *p)
 {
-    if (queue_has_room(p->publisher->queue)) {
+    struct queue *q = p->publisher->queue;
+    nsec_t now = io_now(p->op.io);
+    bool calm = queue_owed(q) < OWED_CALM || (p->waited_since && now - p->waited_since > CALM_WAIT);
+    if (calm && queue_has_room(q)) {
         return next(p, P_MATCH);
     }
-    nsec_t now = io_now(p->op.io);
     if (p->waited_since == 0) {
         p->waited_since = now;
     }

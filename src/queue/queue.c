@@ -62,6 +62,11 @@ bool queue_has_room(struct queue *q)
     return q->owed_max == 0 || atomic_load_explicit(&q->owed, memory_order_relaxed) < q->owed_max;
 }
 
+int64_t queue_owed(struct queue *q)
+{
+    return atomic_load_explicit(&q->owed, memory_order_relaxed);
+}
+
 void queue_consume(struct queue *q, const struct queue_consumer *c)
 {
     q->ops->consume(q, c);

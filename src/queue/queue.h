@@ -142,6 +142,7 @@ static inline bool queue_parks(const struct queue *q)
 void queue_unpark(struct queue *q, struct str lane, unsigned max);
 /* Whether publishing may go on; beyond the bound it waits a little, then answers 503. */
 bool queue_has_room(struct queue *q);
+int64_t queue_owed(struct queue *q);
 /* The message now waits for a slow or failing destination: no longer counted in owed. Harmless when repeated. */
 void queue_uncount(struct queue *q, struct queue_msg *m);
 
