@@ -268,10 +268,12 @@ class Server:
             self.api.call("PUT", tenant)
             self.api.call("POST", tenant + "/destinations", {"type": "webhook", "topics": ["*"], "config": {"url": url}})
 
+    def attempts(self, event_id):
+        return self.api.call("GET", "/api/v1/attempts?include=response_data&event_id=" + event_id)["models"]
+
     def recorded(self, event_id):
         """True when the log has a successful attempt of the event."""
-        attempts = self.api.call("GET", "/api/v1/attempts?event_id=" + event_id)["models"]
-        return any(attempt["status"] == "success" for attempt in attempts)
+        return any(attempt["status"] == "success" for attempt in self.attempts(event_id))
 
     def cpu(self):
         return cpu_seconds(self.child.pid)
