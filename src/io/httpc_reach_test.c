@@ -225,7 +225,7 @@ static void fill_descriptors(void *arg)
 {
     int *fds = arg;
     for (int i = 0; i < 4096; i++) {
-        fds[i] = dup(0);
+        fds[i] = dup(STDERR_FILENO);
         if (fds[i] < 0) {
             return;
         }

@@ -123,8 +123,6 @@ void httpc_options(struct transfer *t)
     /* The resolver's thread is left behind rather than waited for: a slow name server must not stop
      * the loop when a request ends. The thread frees what it holds. */
     curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
-    /* "" and not NULL: NULL lets the environment's proxies in. */
-    curl_easy_setopt(e, CURLOPT_PROXY, "");
     curl_easy_setopt(e, CURLOPT_NOPROXY, "");
     curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     /* With a folder of certificates set, as distributions do, curl parses the bundle again for
@@ -322,7 +320,8 @@ static void set_method(struct transfer *t)
     }
 }
 
-/* Names are the proxy's to resolve: socks5 leaves that to the client, socks5h does not. */
+/* None is "", never NULL, which lets the environment's in. Names are the proxy's to resolve: socks5
+ * leaves that to the client, socks5h does not. */
 static bool set_proxy(struct transfer *t)
 {
     struct str proxy = t->rq->proxy, prefix = STR("");
