@@ -1,7 +1,7 @@
-/* What every asynchronous request embeds. The caller owns the request from submit until done(); done() runs
- * exactly once, on the thread that submitted, and never from within the submit call. Cancelling completes it with
- * EC_CANCELED, the deadline with EC_TIMEOUT (nng's aio with typed fields; style guide section 8).
- * SPDX-License-Identifier: Apache-2.0 */
+/* What every asynchronous request embeds. The caller owns the request from submit until done();
+ * done() runs exactly once, on the thread that submitted, and never from within the submit call.
+ * Cancelling completes it with EC_CANCELED, the deadline with EC_TIMEOUT (nng's aio with typed
+ * fields; style guide section 8). SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_IO_OP_H
 #define OUTRIDER_IO_OP_H
 
@@ -17,9 +17,9 @@ struct op {
     struct io *io;   /* the submitting thread; done() runs there */
     nsec_t deadline; /* monotonic; 0 = the backend's own default */
     /* set by the callee */
-    struct err err;                 /* code EC_OK: the request's result fields hold */
-    void (*cancel)(struct op *op);  /* NULL when not cancellable; ask through op_cancel */
-    struct list link;               /* the callee's queues, then the mailbox */
+    struct err err;                /* code EC_OK: the request's result fields hold */
+    void (*cancel)(struct op *op); /* NULL when not cancellable; ask through op_cancel */
+    struct list link;              /* the callee's queues, then the mailbox */
 };
 
 /* For callees: finishes op with code (text may be NULL) by posting it to op->io. Any thread. */
