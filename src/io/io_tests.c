@@ -7,6 +7,7 @@ int main(void)
     failed += egress_tests();
     failed += httpc_tests();
     failed += httpc_reach_tests();
+    failed += loop_tests();
     failed += sqlc_tests();
     failed += sqlc_fault_tests();
     return failed ? 1 : 0;

@@ -6,6 +6,7 @@
 int egress_tests(void);
 int httpc_tests(void);
 int httpc_reach_tests(void);
+int loop_tests(void);
 int sqlc_tests(void);
 int sqlc_fault_tests(void);
 
