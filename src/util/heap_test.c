@@ -77,6 +77,14 @@ static const struct item *model_min(const struct item *items, int n)
     return best;
 }
 
+static void check_order_inside(const struct heap *h)
+{
+    for (size_t i = 1; i < h->n; i++) {
+        assert_true(h->v[(i - 1) / 2]->key <= h->v[i]->key);
+        assert_int_equal(h->v[i]->at, i + 1);
+    }
+}
+
 static void like_a_plain_list(void **state)
 {
     (void)state;
@@ -96,6 +104,7 @@ static void like_a_plain_list(void **state)
             in++;
         }
         assert_int_equal(h.n, in);
+        check_order_inside(&h);
         const struct item *want = model_min(items, 64);
         assert_ptr_equal(heap_min(&h), want ? &want->node : NULL);
     }
