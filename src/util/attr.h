@@ -1,4 +1,5 @@
-/* Compiler attributes and the clean-up idiom. SPDX-License-Identifier: Apache-2.0 */
+/* Compiler attributes, the clean-up idiom and memory that never fails, for every room. Not a place for
+ * helpers: those live with their noun. Code: err.c. SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_UTIL_ATTR_H
 #define OUTRIDER_UTIL_ATTR_H
 
