@@ -86,7 +86,7 @@ struct dest_times {
 void add_destination(struct call *c, struct buf *b, const struct destination *d, const struct dest_times *times);
 void add_tenant(struct buf *b, const struct tenant *t, struct arena *a, bool fresh);
 
-handler_fn health_get, tenants_list, tenant_upsert, tenant_read, tenant_delete, tenant_token, tenant_portal, destinations_list,
+handler_fn health_get, ready_get, tenants_list, tenant_upsert, tenant_read, tenant_delete, tenant_token, tenant_portal, destinations_list,
     destination_create, destination_read, destination_patch, destination_delete, destination_enable, destination_disable,
     types_list, type_read, topics_list, publish_post, retry_post, events_list, event_read, attempts_list, attempt_read,
     destination_attempts, destination_attempt;

@@ -9,6 +9,7 @@
 #define F false
 const struct route api_routes[] = {
     {"GET", "/healthz", F, F, health_get},
+    {"GET", "/readyz", F, F, ready_get},
     {"GET", "/api/v1/healthz", F, F, health_get},
     {"POST", "/api/v1/publish", T, F, publish_post},
     {"POST", "/api/v1/retry", F, F, retry_post},
@@ -173,8 +174,8 @@ void api_on_request(void *arg, struct http_req *rq)
         return;
     }
     c->query = query_parse(rq->query, c->a);
-    if (c->route->handle == health_get) {
-        health_get(c);
+    if (c->route->handle == health_get || c->route->handle == ready_get) {
+        c->route->handle(c);
         return;
     }
     api_authenticate(c);

@@ -96,7 +96,7 @@ static enum ec open_delivery(struct worker *w, struct err *err)
 static enum ec open_log(struct worker *w)
 {
     struct app *a = w->app;
-    struct record_conf rc = {.batch = (unsigned)a->config->log_batch_size, .wait = 50 * NSEC_PER_MSEC};
+    struct record_conf rc = {.batch = (unsigned)a->config->log_batch_size, .wait = 5 * NSEC_PER_MSEC};
     a->record = record_new(w->io, a->log, a->queue, &rc);
     struct queue_consumer c = {.io = w->io, .kind = QUEUE_LOG, .on_msgs = record_on_msgs, .arg = a->record};
     queue_consume(a->queue, &c);

@@ -10,6 +10,7 @@
 
 #define CARE_EVERY 1 /* seconds between the caretaker's rounds */
 #define CHECKPOINT_EVERY 16
+#define COUNT_EVERY 4
 
 enum read_kind { READ_EVENT, READ_ATTEMPT, READ_EVENTS, READ_ATTEMPTS };
 
@@ -106,7 +107,7 @@ static void end_active(struct seglog *l)
 
 static bool is_full(struct seglog *l)
 {
-    return l->active_rows >= SEGMENT_ROWS * 2 || atomic_load(&l->active->bytes) >= SEGMENT_BYTES ||
+    return l->active_rows >= SEGMENT_ROWS * 2 || atomic_load(&l->active->bytes) >= l->conf.segment_bytes ||
            wall_now() - l->active->number > SEGMENT_AGE;
 }
 
@@ -151,6 +152,8 @@ static enum ec write_group(struct seglog *l, struct list *ops, struct err *err)
     }
     if (++l->commits % CHECKPOINT_EVERY == 0) {
         sqlite3_wal_checkpoint_v2(sqlc_handle(NULL), NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
+    if (l->commits % COUNT_EVERY == 0) {
         count_bytes(l);
     }
     return EC_OK;
@@ -350,6 +353,10 @@ static enum ec log_open(const struct logstore_conf *conf, struct logstore **out,
     struct seglog *l = xcalloc(1, sizeof(*l));
     l->conf = *conf;
     l->dir = xstrdup(conf->path);
+    if (l->conf.segment_bytes == 0) { /* a small log is kept in small segments, so that retention can take a part of it */
+        int64_t share = conf->retention_bytes / 8;
+        l->conf.segment_bytes = conf->retention_bytes ? MAX(MIN(share, SEGMENT_BYTES), SEGMENT_LEAST) : SEGMENT_BYTES;
+    }
     l->opened_at = wall_now();
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->write_wake, NULL);

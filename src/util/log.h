@@ -30,6 +30,11 @@ static inline struct log_field li(const char *key, int64_t v)
 {
     return (struct log_field){key, LOG_INT, STR_NULL, v};
 }
+/* json: a JSON text, written as it is. */
+static inline struct log_field lj(const char *key, struct str json)
+{
+    return (struct log_field){key, LOG_RAW_JSON, json, 0};
+}
 static inline struct log_field lb(const char *key, bool v)
 {
     return (struct log_field){key, LOG_BOOL, STR_NULL, v};

@@ -21,6 +21,36 @@ void health_get(struct call *c)
     reply_json(c, 200, b);
 }
 
+/* Whether every file takes writes; names those that do not (design.md 11.11). */
+void ready_get(struct call *c)
+{
+    const struct {
+        const char *name;
+        bool good;
+    } parts[] = {
+        {"logstore", logstore_healthy(c->api->log)},
+        {"queue", queue_healthy(c->api->queue)},
+        {"store", store_healthy(c->api->store)},
+    };
+    bool all = true;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        all &= parts[i].good;
+    }
+    struct buf *b = call_body(c);
+    struct jsonw w;
+    jw_init(&w, b, true);
+    jw_obj(&w);
+    jw_kstr(&w, "status", all ? STR("ready") : STR("unavailable"));
+    jw_key(&w, STR("dependencies"));
+    jw_obj(&w);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        jw_kstr(&w, parts[i].name, parts[i].good ? STR("ready") : STR("unavailable"));
+    }
+    jw_obj_end(&w);
+    jw_obj_end(&w);
+    reply_json(c, all ? 200 : 503, b);
+}
+
 void topics_list(struct call *c)
 {
     struct buf *b = call_body(c);

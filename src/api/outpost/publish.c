@@ -22,9 +22,22 @@ bool id_is_addressable(struct str id)
 static void log_received(struct publish_call *pc)
 {
     const struct event *e = &pc->p.draft;
-    size_t queued = pc->p.duplicate ? 0 : pc->p.matched.n;
+    size_t queued = pc->p.duplicate || pc->p.op.err.code ? 0 : pc->p.matched.n;
+    if (!log_on(LOG_INFO)) {
+        return;
+    }
+    struct strlist enqueued = {pc->p.matched.v, queued};
+    CLEANUP(buf_fini) struct buf matched_ids;
+    CLEANUP(buf_fini) struct buf enqueued_ids;
+    buf_init(&matched_ids, 1024 * 1024);
+    buf_init(&enqueued_ids, 1024 * 1024);
+    strlist_add_json(&matched_ids, &pc->p.matched, false);
+    strlist_add_json(&enqueued_ids, &enqueued, false);
+    char received[TIME_TEXT_MAX];
     log_line(LOG_INFO, "event.received", ls("event_id", e->id), ls("tenant_id", e->tenant_id), ls("topic", e->topic),
-             li("matched_destination_count", (int64_t)pc->p.matched.n), li("enqueued_destination_count", (int64_t)queued),
+             li("matched_destination_count", (int64_t)pc->p.matched.n), lj("matched_destination_ids", buf_str(&matched_ids)),
+             li("enqueued_destination_count", (int64_t)queued), lj("enqueued_destination_ids", buf_str(&enqueued_ids)),
+             ls("event_received_at", time_text(received, e->received)),
              lb("duplicate", pc->p.duplicate), lb("enqueue_failed", pc->p.op.err.code != EC_OK),
              li("duration_ms", (mono_now() - pc->began) / NSEC_PER_MSEC));
 }
