@@ -9,7 +9,7 @@
 static const char help[] =
     "outrider - outbound webhooks and event destinations\n"
     "\n"
-    "  outrider serve [--config FILE]         run the server (the default command)\n"
+    "  outrider serve [--config FILE]         run the server\n"
     "  outrider config list [--config FILE]   print the effective settings, secrets masked\n"
     "  outrider listen [--port N] [...]       a receiver for developers: prints and verifies what arrives\n"
     "  outrider version\n"
@@ -57,9 +57,29 @@ const char *cli_option(int argc, char **argv, const char *name, int *used)
     return NULL;
 }
 
+int cli_unknown(const char *command, int argc, char **argv, const char *const *known)
+{
+    for (int i = 0; i < argc; i++) {
+        bool good = false;
+        for (const char *const *k = known; *k && !good; k++) {
+            size_t n = strlen(*k);
+            good = strncmp(argv[i], "--", 2) == 0 && strncmp(argv[i] + 2, *k, n) == 0 && (argv[i][2 + n] == '=' || argv[i][2 + n] == '\0');
+            i += good && argv[i][2 + n] == '\0';
+        }
+        if (!good) {
+            fprintf(stderr, "outrider %s: unknown argument \"%s\"; see outrider --help\n", command, argv[i]);
+            return 2;
+        }
+    }
+    return 0;
+}
+
 int cli_main(int argc, char **argv)
 {
-    if (argc < 2 || (strncmp(argv[1], "--config", 8) == 0)) {
+    if (argc < 2) {
+        return print_help(0, NULL);
+    }
+    if (strncmp(argv[1], "--config", 8) == 0) {
         return cli_serve(argc - 1, argv + 1);
     }
     for (size_t i = 0; i < ARRAY_LEN(commands); i++) {

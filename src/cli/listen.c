@@ -1,5 +1,6 @@
 /* `outrider listen`: a receiver for developers. Prints what arrives, verifies both signature modes when it knows the secret, and
  * answers as asked: any status, after a delay, or not at all. SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,16 @@ static int64_t number(const char *text, int64_t fallback)
     return text && str_to_i64(str_z(text), &v) ? v : fallback;
 }
 
+/* Ends the loop on SIGINT or SIGTERM. */
+static void *wait_for_signal(void *arg)
+{
+    sigset_t *set = ((void **)arg)[0];
+    int number;
+    sigwait(set, &number);
+    io_stop(((void **)arg)[1]);
+    return NULL;
+}
+
 int cli_listen(int argc, char **argv)
 {
     int used = 0;
@@ -149,6 +160,16 @@ int cli_listen(int argc, char **argv)
     }
     printf("listening on http://127.0.0.1:%d/\n", httpd_port(h));
     fflush(stdout);
-    io_run(l.io);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    void *arg[] = {&set, l.io};
+    pthread_t waiter;
+    if (pthread_create(&waiter, NULL, wait_for_signal, arg) == 0) {
+        io_run(l.io);
+        pthread_join(waiter, NULL);
+    }
     return 0;
 }

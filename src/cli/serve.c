@@ -1,6 +1,7 @@
 /* `outrider serve` and `outrider config list`. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/app.h"
@@ -25,10 +26,11 @@ int cli_serve(int argc, char **argv)
 {
     int used = 0;
     const char *path = cli_option(argc, argv, "config", &used);
-    if (used != argc) {
-        fprintf(stderr, "outrider serve: unknown argument; see outrider --help\n");
+    static const char *const known[] = {"config", NULL};
+    if (cli_unknown("serve", argc, argv, known)) {
         return 2;
     }
+    umask(077); /* what is written is the server's own */
     struct config *c;
     struct err err = {0};
     if (config_load(path, environ, &c, &err)) {

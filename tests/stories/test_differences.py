@@ -21,23 +21,6 @@ def test_other_ids_are_fine(api, id):
     assert api.expect(200, "GET", "/api/v1/tenants/" + urllib.parse.quote(id, safe=""))["id"] == id
 
 
-def test_session_token_is_masked(api):
-    api.tenant()
-    made = api.expect(201, "POST", "/api/v1/tenants/acme/destinations", {
-        "type": "aws_sqs", "topics": "*", "config": {"queue_url": "http://localhost:4566/0/orders"},
-        "credentials": {"key": "AKIAZ7QHOPPER42", "secret": "hunter2-longer", "session": "plain-session"}})
-    assert made["credentials"]["session"] == "plai*********"
-
-
-def test_mask_sent_back_leaves_the_secret(api):
-    api.tenant()
-    made = api.expect(201, "POST", "/api/v1/tenants/acme/destinations", {
-        "id": "k1", "type": "aws_kinesis", "topics": "*", "config": {"stream_name": "orders", "region": "eu-west-1"},
-        "credentials": {"key": "AKIAZ7QHOPPER42", "secret": "hunter2-longer"}})
-    changed = api.change("k1", credentials={"secret": made["credentials"]["secret"]})
-    assert changed["credentials"] == made["credentials"]
-
-
 def test_embedded_store_lists_tenants(api):
     api.tenant()
     listed = api.expect(200, "GET", "/api/v1/tenants")

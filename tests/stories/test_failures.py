@@ -1,4 +1,5 @@
 """Deliveries that fail, and ones that must not be repeated. SPDX-License-Identifier: Apache-2.0"""
+import threading
 import socket
 
 import pytest
@@ -26,9 +27,22 @@ def test_refused(api):
     failed_twice(api, "http://127.0.0.1:%d/" % closed_port(), "connection_refused")
 
 
-def test_tls_to_a_plain_port(api, receiver):
+def test_tls_to_a_plain_port(api):
     """No handshake comes about: the code says so."""
-    failed_twice(api, receiver.url(scheme="https"), "tls_error")
+    def answer(listener):
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            with peer:
+                peer.recv(4096)
+                peer.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer, args=[listener], daemon=True).start()
+        failed_twice(api, "https://127.0.0.1:%d/" % listener.getsockname()[1], "tls_error")
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 def test_untrusted_certificate(api, tls_receiver):

@@ -32,7 +32,7 @@ def test_same_id_again_makes_no_second_row(api):
 
 def test_retry_of_an_unmatched_event_checks_names(api, hook):
     api.publish(id="e1", topic="t", tenant="ghost")
-    assert api.retry("e1", "none").json() == {"status": 404, "message": "destination not found"}
+    assert api.retry("e1", "none").json() == {"status": 404, "message": "event not found"}
 
 
 def test_kept_through_a_kill(api, server):
