@@ -1,7 +1,7 @@
 /* Do the settings make sense together? In Outpost's order, with its texts, the first failure wins
  * (spec operations.md 4.1); then our own; on the way everything that follows from the settings is
- * filled in. Backends and webhook settings have files of their own. SPDX-License-Identifier:
- * Apache-2.0 */
+ * filled in. Backends and webhook settings have files of their own.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "config/config_priv.h"

@@ -1,6 +1,6 @@
 /* Settings out of name-value pairs: the process environment, or what a .env file held. All wrong
- * values are collected into one message (spec operations.md 2.2). SPDX-License-Identifier:
- * Apache-2.0 */
+ * values are collected into one message (spec operations.md 2.2).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "config/config_priv.h"
 
 /* The text that counts for a row, or NULL: absent, or empty where empty means absent. */

@@ -1,6 +1,6 @@
 /* Shared by httpc.c (life of a request), httpc_setup.c (what is sent, and whereto), httpc_answer.c
- * (what comes back) and httpc_glue.c (curl's sockets in the loop). SPDX-License-Identifier:
- * Apache-2.0 */
+ * (what comes back) and httpc_glue.c (curl's sockets in the loop).
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_IO_HTTPC_PRIV_H
 #define OUTRIDER_IO_HTTPC_PRIV_H
 

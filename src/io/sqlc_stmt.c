@@ -1,5 +1,5 @@
-/* Prepared statements by the address of their text, binding and stepping. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Prepared statements by the address of their text, binding and stepping.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Intrusive binary min-heap of 64-bit keys, ties in order of insertion. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Intrusive binary min-heap of 64-bit keys, ties in order of insertion.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_UTIL_HEAP_H
 #define OUTRIDER_UTIL_HEAP_H
 

@@ -1,7 +1,7 @@
 /* Log lines: JSON objects on stdout-or-stderr (pretty on a terminal), written whole by one write(2)
  * each. Fields are typed; there is no way to pass a struct secret. Inner rooms do not log above
- * debug: the room that handles the error logs it, once. Any thread. SPDX-License-Identifier:
- * Apache-2.0 */
+ * debug: the room that handles the error logs it, once. Any thread.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_UTIL_LOG_H
 #define OUTRIDER_UTIL_LOG_H
 

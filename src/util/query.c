@@ -1,6 +1,6 @@
 /* Form decoding: one pass over the raw query, decoded texts in the caller's arena. Routing and the
- * meaning of parameters belong to the API's rooms. Contract: query.h. SPDX-License-Identifier:
- * Apache-2.0 */
+ * meaning of parameters belong to the API's rooms. Contract: query.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "util/query.h"
 
 static bool decode(struct str raw, struct arena *a, bool plus, struct str *out)

@@ -1,6 +1,6 @@
 /* URL query strings and percent-encoding, by the rules of form decoding (spec api.md 6.1): '+' is a
- * space; a pair with ';' or a bad escape is dropped, the others stay. SPDX-License-Identifier:
- * Apache-2.0 */
+ * space; a pair with ';' or a bad escape is dropped, the others stay.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_UTIL_QUERY_H
 #define OUTRIDER_UTIL_QUERY_H
 

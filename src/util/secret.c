@@ -1,6 +1,6 @@
 /* Text that must not be seen: an own copy, overwritten before it is freed. Not encryption; how
- * secrets are stored is the stores' business. Contract: secret.h. SPDX-License-Identifier:
- * Apache-2.0 */
+ * secrets are stored is the stores' business. Contract: secret.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "util/secret.h"
 
 #include <stdlib.h>

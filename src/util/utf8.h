@@ -1,6 +1,6 @@
 /* UTF-8, one code point at a time, by the rules of RFC 3629: no surrogates, no overlong forms. For
- * JSON and for texts that answers show; payloads are never put through it. SPDX-License-Identifier:
- * Apache-2.0 */
+ * JSON and for texts that answers show; payloads are never put through it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_UTIL_UTF8_H
 #define OUTRIDER_UTIL_UTF8_H
 
