@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "util/utf8.h"
+
 struct dest_registry {
     const struct dest_ops *const *types;
     size_t count, listed;
@@ -48,10 +50,14 @@ const struct dest_conf *dest_registry_conf(const struct dest_registry *r)
 
 void dest_problem(struct dest_problems *p, const char *fmt, ...)
 {
-    va_list ap;
+    va_list ap, again;
     va_start(ap, fmt);
-    char text[512];
-    vsnprintf(text, sizeof(text), fmt, ap);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    size_t size = n < 0 ? 1 : (size_t)n + 1;
+    char *text = arena_zalloc(p->arena, size);
+    vsnprintf(text, size, fmt, again);
+    va_end(again);
     va_end(ap);
     if (p->n == p->cap) {
         p->cap = p->cap ? p->cap * 2 : 8;
@@ -61,7 +67,7 @@ void dest_problem(struct dest_problems *p, const char *fmt, ...)
         }
         p->v = v;
     }
-    p->v[p->n++] = arena_copy(p->arena, str_z(text));
+    p->v[p->n++] = (struct str){text, size - 1};
 }
 
 static bool pattern_matches(const char *pattern, struct str s)
@@ -98,6 +104,10 @@ static void check_field(const struct destination *d, const struct dest_field *f,
         if (f->required) {
             dest_problem(p, "%s.%s is required", part, f->key);
         }
+    } else if (f->min_length > 0 && v.n < (size_t)f->min_length) {
+        dest_problem(p, "%s.%s failed minlength validation", part, f->key);
+    } else if (f->max_length > 0 && v.n > (size_t)f->max_length) {
+        dest_problem(p, "%s.%s failed maxlength validation", part, f->key);
     } else if (f->pattern && !pattern_matches(f->pattern, v)) {
         dest_problem(p, "%s.%s failed pattern validation", part, f->key);
     }
@@ -151,23 +161,22 @@ static const struct dest_field *field_of(const struct dest_ops *t, struct str ke
     return NULL;
 }
 
-/* Fewer than 10 bytes: all stars; else the first four stay. */
-static void add_masked(struct buf *b, struct str v)
+/* Fewer than 10 bytes: all stars; else the first four stay, even if they cut a character. */
+static void mask(struct buf *out, struct str v)
 {
     size_t clear = v.n < 10 ? 0 : 4;
-    buf_addc(b, '"');
-    struct buf text;
-    buf_init(&text, v.n * 2 + 16);
-    buf_add(&text, v.p, clear);
+    buf_init(out, v.n + 1);
+    buf_add(out, v.p, clear);
     for (size_t i = clear; i < v.n; i++) {
-        buf_addc(&text, '*');
+        buf_addc(out, '*');
     }
-    struct buf quoted;
-    buf_init(&quoted, v.n * 8 + 64);
-    json_add_string(&quoted, buf_str(&text), true);
-    buf_add(b, quoted.p + 1, quoted.n - 1);
-    buf_fini(&text);
-    buf_fini(&quoted);
+}
+
+static void add_masked(struct buf *b, struct str v)
+{
+    CLEANUP(buf_fini) struct buf text;
+    mask(&text, v);
+    json_add_string(b, buf_str(&text), true);
 }
 
 void dest_add_config_json(const struct dest_registry *r, const struct destination *d, struct buf *b)
@@ -223,12 +232,20 @@ void dest_add_credentials_json(const struct dest_registry *r, const struct desti
     buf_addc(b, '}');
 }
 
+/* Whether sent is what the API shows in place of stored: a cut character is shown as U+FFFD. */
 static bool is_mask_of(struct str sent, struct str stored)
 {
-    CLEANUP(buf_fini) struct buf b;
-    buf_init(&b, stored.n * 8 + 64);
-    add_masked(&b, stored);
-    return stored.n && b.n >= 2 && str_eq(sent, str_sub(buf_str(&b), 1, b.n - 2)) && !str_eq(sent, stored);
+    CLEANUP(buf_fini) struct buf raw, shown;
+    mask(&raw, stored);
+    buf_init(&shown, stored.n * 3 + 4);
+    for (struct str rest = buf_str(&raw); rest.n;) {
+        unsigned c;
+        char bytes[4];
+        size_t used = utf8_get(rest, &c);
+        buf_add(&shown, bytes, utf8_put(bytes, c));
+        rest = str_sub(rest, used, rest.n);
+    }
+    return stored.n && str_eq(sent, buf_str(&shown)) && !str_eq(sent, stored);
 }
 
 void dest_unmask(const struct dest_registry *r, struct destination *now, const struct destination *before)
@@ -266,8 +283,17 @@ static void add_field(struct jsonw *w, const struct dest_field *f)
     if (f->default_value) {
         jw_kstr(w, "default", str_z(f->default_value));
     }
+    if (f->disabled) {
+        jw_kbool(w, "disabled", true);
+    }
     if (f->sensitive) {
         jw_kbool(w, "sensitive", true);
+    }
+    if (f->min_length > 0) {
+        jw_kint(w, "minlength", f->min_length);
+    }
+    if (f->max_length > 0) {
+        jw_kint(w, "maxlength", f->max_length);
     }
     if (f->pattern) {
         jw_kstr(w, "pattern", str_z(f->pattern));
@@ -275,6 +301,9 @@ static void add_field(struct jsonw *w, const struct dest_field *f)
     if (f->options_json) {
         jw_key(w, STR("options"));
         jw_raw(w, str_z(f->options_json));
+    }
+    if (f->extra_json) {
+        buf_addz(w->b, f->extra_json);
     }
     jw_obj_end(w);
 }
@@ -298,6 +327,13 @@ void dest_add_type_json(const struct dest_ops *t, struct buf *b)
     jw_kstr(&w, "label", str_z(t->label));
     jw_kstr(&w, "description", str_z(t->description));
     jw_kstr(&w, "icon", str_z(t->icon_svg));
+    if (t->setup_href) {
+        jw_key(&w, STR("setup_link"));
+        jw_obj(&w);
+        jw_kstr(&w, "href", str_z(t->setup_href));
+        jw_kstr(&w, "cta", str_z(t->setup_text));
+        jw_obj_end(&w);
+    }
     jw_kstr(&w, "instructions", str_z(t->instructions));
     jw_obj_end(&w);
 }

@@ -20,7 +20,7 @@ struct dest_field {
     bool required, sensitive;
     const char *default_value; /* NULL: none */
     bool disabled;
-    int min_length, max_length; /* -1: none */
+    int min_length, max_length; /* bytes; 0 or -1: none */
     const char *pattern;     /* PCRE2, matched as the spec says; NULL: none */
     const char *options_json; /* select: [{"label":..,"value":..}]; NULL */
     const char *extra_json;  /* further members of the field object as `,"k":v` text; NULL */
@@ -77,6 +77,7 @@ struct dest_ops {
     const char *type;                /* wire name: "webhook" */
     const char *label, *description;
     const char *icon_svg;
+    const char *setup_href, *setup_text; /* where one is set up, with the words of the link; NULL: nowhere */
     const char *instructions;        /* markdown */
     const struct dest_field *fields; /* ends with key NULL */
     size_t conn_size;                /* dest.c allocates, zeroes, caches and frees it */
@@ -90,7 +91,7 @@ struct dest_ops {
     /* One per delivery thread and destination version; local only, connect in send. */
     enum ec (*open)(void *conn, const struct dest_conf *conf, struct destination *d, struct httpc *http, struct err *err);
     void (*send)(void *conn, struct dest_send *rq);
-    void (*close)(void *conn);       /* nothing is in flight on it */
+    void (*close)(void *conn);       /* nothing is in flight on it; also after an open that failed half-way */
 };
 
 /* The registry: immutable after start. */
@@ -116,10 +117,11 @@ void dest_unmask(const struct dest_registry *r, struct destination *now, const s
 struct dest_pool;
 struct dest_pool *dest_pool_new(const struct dest_registry *r, struct io *io, struct httpc *http);
 void dest_pool_free(struct dest_pool *p);
-/* Finds or opens the destination's connection and sends. The deadline, spans and counters are here. A type that cannot be opened for
- * a validation reason gives a failed outcome with code ERR (spec pipeline.md 16.2). */
+/* Finds or opens the destination's connection and sends. A destination that cannot be opened for a validation reason (EC_INVALID)
+ * gives a failed outcome with code ERR, any other failure of open gives no attempt (spec pipeline.md 16.2). */
 void dest_send(struct dest_pool *p, struct dest_send *rq);
 
 extern const struct dest_ops dest_webhook, dest_webhook_standard;
+extern const struct dest_ops dest_null, dest_flaky; /* for tests: registered in test builds only, never listed */
 
 #endif

@@ -15,7 +15,7 @@ struct open_dest {
     const struct dest_ops *ops;
     unsigned in_flight;
     nsec_t used;
-    struct err failed; /* open's words; code EC_OK = open */
+    struct err failed; /* open's words; code EC_OK = open, EC_INVALID = this version never opens */
     _Alignas(16) char conn[];
 };
 
@@ -37,7 +37,7 @@ static void close_one(struct dest_pool *p, struct open_dest *o)
 {
     map_del(&p->open, key_of(o));
     list_del(&o->link);
-    if (!o->failed.code) {
+    if (o->ops->close) {
         o->ops->close(o->conn);
     }
     destination_unref(o->d);
@@ -96,8 +96,15 @@ static struct open_dest *find(struct dest_pool *p, struct destination *d, const 
         o->d = destination_ref(d);
         o->ops = ops;
         list_init(&o->link);
-        ops->open(o->conn, dest_registry_conf(p->registry), d, p->http, &o->failed);
+        if (ops->open && !ops->open(o->conn, dest_registry_conf(p->registry), d, p->http, &o->failed)) {
+            o->failed = (struct err){.code = EC_OK};
+        }
         map_put(&p->open, key_of(o), o);
+        list_push(&p->lru, &o->link);
+        o->used = io_now(p->io);
+        o->in_flight++; /* not the one to be closed */
+        shrink(p, INT64_MIN);
+        o->in_flight--;
     }
     o->used = io_now(p->io);
     list_del(&o->link);
@@ -105,9 +112,8 @@ static struct open_dest *find(struct dest_pool *p, struct destination *d, const 
     return o;
 }
 
-/* The caller's done, wrapped to count what is in flight. */
+/* The caller's done, wrapped to count what is in flight; in the request's arena. */
 struct sending {
-    struct dest_send *rq;
     struct open_dest *o;
     void (*done)(struct op *op);
 };
@@ -117,47 +123,60 @@ static void on_done(struct op *op)
     struct dest_send *rq = CONTAINER_OF(op, struct dest_send, op);
     struct sending *s = rq->wrapped;
     s->o->in_flight--;
-    void (*done)(struct op *op) = s->done;
-    free(s);
+    op->done = s->done;
+    rq->wrapped = NULL;
     if (!rq->ended) {
         rq->ended = mono_now();
     }
-    done(op);
+    op->done(op);
 }
 
-static void fail_now(struct dest_send *rq, const char *text)
+/* An attempt that is shown to the customer: what is stored for this destination cannot be used. */
+static void fail_invalid(struct dest_send *rq, const char *text)
 {
-    rq->outcome = (struct outcome){.code = STR("ERR"), .retry_after_s = -1};
-    struct buf b;
+    CLEANUP(buf_fini) struct buf b;
     buf_init(&b, 4096);
     buf_addz(&b, "{\"error\":");
     json_add_string(&b, arena_printf(&rq->arena, "failed to create publisher: %s", text), false);
     buf_addc(&b, '}');
+    rq->outcome.code = STR("ERR");
     rq->outcome.response = arena_copy(&rq->arena, buf_str(&b));
-    buf_fini(&b);
-    rq->started = rq->ended = mono_now();
     op_finish(&rq->op, EC_OK, NULL);
+}
+
+static void fail_to_open(struct dest_send *rq, const struct err *why)
+{
+    rq->started = rq->ended = mono_now();
+    if (why->code == EC_INVALID) {
+        fail_invalid(rq, why->text);
+        return;
+    }
+    rq->outcome.no_attempt = true;
+    op_finish(&rq->op, why->code, why->text);
 }
 
 void dest_send(struct dest_pool *p, struct dest_send *rq)
 {
     const struct dest_ops *ops = dest_type(p->registry, rq->destination->type);
+    rq->outcome = (struct outcome){.retry_after_s = -1};
     if (!ops) {
-        fail_now(rq, "this destination type is not available");
+        fail_to_open(rq, &(struct err){EC_INVALID, "this destination type is not available"});
         return;
     }
     struct open_dest *o = find(p, rq->destination, ops);
     if (o->failed.code) {
-        fail_now(rq, o->failed.text);
+        fail_to_open(rq, &o->failed);
+        if (o->failed.code != EC_INVALID) {
+            close_one(p, o); /* the next attempt tries again */
+        }
         return;
     }
-    struct sending *s = xmalloc(sizeof(*s));
-    *s = (struct sending){rq, o, rq->op.done};
+    struct sending *s = ARENA_NEW(&rq->arena, struct sending);
+    *s = (struct sending){o, rq->op.done};
     rq->wrapped = s;
     rq->op.done = on_done;
     rq->started = mono_now();
     rq->ended = 0;
-    rq->outcome = (struct outcome){.retry_after_s = -1};
     o->in_flight++;
     ops->send(o->conn, rq);
 }
