@@ -46,6 +46,7 @@ struct embedded {
     struct io_timer tick;
     atomic_bool paused;
     _Atomic int64_t next_due; /* earliest known due time; INT64_MAX = none */
+    struct take_job *start; /* the first look at the file, until the walk is done; timers' thread */
     bool taking;              /* a take of due rows is under way; timers' thread */
     uint64_t taken_up_to, left_over_max; /* the walk over rows of the last run; timers' thread */
     /* database thread */

@@ -205,6 +205,7 @@ void embedded_unpark(struct queue *q, struct str lane, unsigned max)
 /* ---- start ---- */
 
 static void left_over_next(struct embedded *e);
+static void left_over_ended(struct embedded *e);
 
 static enum ec left_over_run(struct sqlc *db, struct sqlc_job *job)
 {
@@ -248,6 +249,8 @@ static void left_over_done(struct op *op)
         e->taken_up_to = t->last;
         embedded_hand(e, &t->msgs);
         left_over_later(e, NSEC_PER_MSEC);
+    } else {
+        left_over_ended(e);
     }
     take_free(t);
 }
@@ -318,6 +321,22 @@ static void begin_done(struct op *op)
 {
     struct take_job *t = CONTAINER_OF(op, struct take_job, job.op);
     struct embedded *e = t->e;
+    e->start = t; /* its lanes are told when the walk over rows in progress is done */
+    LIST_EACH(l, &t->log_msgs)
+    {
+        queue_hand(&e->q, CONTAINER_OF(l, struct queue_msg, link));
+        atomic_fetch_add(&e->unlogged, 1);
+    }
+    embedded_hand_log(e, &t->log_msgs);
+    left_over_next(e);
+}
+
+/* Only now may rows lose their lane or due time again: during the walk they would look like rows in progress, and be handed
+ * over twice. */
+static void left_over_ended(struct embedded *e)
+{
+    struct take_job *t = e->start;
+    e->start = NULL;
     for (size_t i = 0; i < t->lanes.n; i++) {
         struct parked_note *n = xcalloc(1, sizeof(*n) + t->lanes.v[i].n);
         memcpy(n->text, t->lanes.v[i].p, t->lanes.v[i].n);
@@ -326,14 +345,7 @@ static void begin_done(struct op *op)
         n->msg.run = tell_parked;
         io_post(n->to->c.io, &n->msg);
     }
-    LIST_EACH(l, &t->log_msgs)
-    {
-        queue_hand(&e->q, CONTAINER_OF(l, struct queue_msg, link));
-        atomic_fetch_add(&e->unlogged, 1);
-    }
-    embedded_hand_log(e, &t->log_msgs);
     take_free(t);
-    left_over_next(e);
     on_tick(&e->tick);
 }
 
