@@ -1,76 +1,82 @@
-/* From bytes to requests. A head is taken whole (it is bounded), looked over for what llhttp lets pass (obs-fold, bare
- * LF, codings other than chunked, Host), and then parsed in one go, so that header texts are spans of the request's own
- * memory. Bodies with a length are copied; chunked ones go through llhttp. Design.md 11.4. SPDX-License-Identifier: Apache-2.0 */
+/* From bytes to requests, without sockets or clocks. A head is looked at line by line as it comes,
+ * taken whole into the request's own memory, and given to llhttp in one go, so that header texts
+ * are spans of that memory. Bodies with a length are copied; chunked ones go through llhttp. What a
+ * head may say: httpd_head.c. SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "io/httpd_priv.h"
 
-#define SPARE_MOST 256
+#define SPARE_MOST 64
+#define BLANK_LINES_MOST 4
 
-struct spare_req {
+/* ---- requests to use again ---- */
+
+struct http_pooled {
     struct list link;
     struct http_req rq;
+    struct buf body;
 };
 
-struct http_req *httpd_req_take(struct httpd *h)
+void http_pool_init(struct http_pool *pool)
 {
-    struct list *l = list_pop(&h->spare);
-    struct spare_req *s;
-    if (l) {
-        h->spare_count--;
-        s = CONTAINER_OF(l, struct spare_req, link);
-    } else {
-        s = xcalloc(1, sizeof(*s));
-        list_init(&s->link);
-        arena_init(&s->rq.arena);
-    }
-    return &s->rq;
+    list_init(&pool->spare);
+    pool->count = 0;
 }
 
-void httpd_req_drop(struct http_req *rq)
-{
-    arena_fini(&rq->arena);
-    free(CONTAINER_OF(rq, struct spare_req, rq));
-}
-
-void httpd_spare_fini(struct httpd *h)
+void http_pool_fini(struct http_pool *pool)
 {
     struct list *l;
-    while ((l = list_pop(&h->spare))) {
-        httpd_req_drop(&CONTAINER_OF(l, struct spare_req, link)->rq);
+    while ((l = list_pop(&pool->spare))) {
+        http_pool_give(NULL, &CONTAINER_OF(l, struct http_pooled, link)->rq);
     }
+    pool->count = 0;
 }
 
-void httpd_req_give(struct httpd *h, struct http_req *rq)
+struct http_req *http_pool_take(struct http_pool *pool)
 {
-    struct spare_req *s = CONTAINER_OF(rq, struct spare_req, rq);
-    if (h->spare_count >= SPARE_MOST || h->closing) {
-        httpd_req_drop(rq);
+    struct list *l = list_pop(&pool->spare);
+    if (l) {
+        pool->count--;
+        return &CONTAINER_OF(l, struct http_pooled, link)->rq;
+    }
+    struct http_pooled *p = xcalloc(1, sizeof(*p));
+    arena_init(&p->rq.arena);
+    return &p->rq;
+}
+
+void http_pool_give(struct http_pool *pool, struct http_req *rq)
+{
+    struct http_pooled *p = CONTAINER_OF(rq, struct http_pooled, rq);
+    buf_fini(&p->body);
+    if (!pool || pool->count >= SPARE_MOST) {
+        arena_fini(&rq->arena);
+        free(p);
         return;
     }
-    struct arena kept = rq->arena;
-    arena_reset(&kept);
-    *rq = (struct http_req){.arena = kept};
-    list_push(&h->spare, &s->link);
-    h->spare_count++;
+    arena_reset(&rq->arena);
+    *rq = (struct http_req){.arena = rq->arena};
+    list_push_front(&pool->spare, &p->link);
+    pool->count++;
 }
 
-static int refuse(struct http_conn *c, int status)
+struct buf *http_req_body(struct http_req *rq)
 {
-    c->parse_status = status;
-    return -1;
+    return &CONTAINER_OF(rq, struct http_pooled, rq)->body;
 }
 
-static int on_header_field(llhttp_t *p, const char *at, size_t n)
+/* ---- llhttp's callbacks ---- */
+
+static int on_header_field(llhttp_t *l, const char *at, size_t n)
 {
-    struct http_conn *c = p->data;
-    struct http_req *rq = c->rq;
-    if (rq->header_count == HEADER_LINES_MOST) {
-        return refuse(c, 431);
+    struct http_parse *p = l->data;
+    struct http_req *rq = p->rq;
+    if (p->in_body) {
+        return 0; /* trailers: read over */
     }
-    if (rq->header_count == c->header_room) {
-        c->header_room = c->header_room ? c->header_room * 2 : 16;
-        struct http_header *v = ARENA_ARRAY(&rq->arena, struct http_header, c->header_room);
+    if (rq->header_count == p->header_room) {
+        p->header_room = p->header_room ? p->header_room * 2 : 16;
+        struct http_header *v =
+            arena_alloc(&rq->arena, p->header_room * sizeof(struct http_header));
         if (rq->header_count) {
             memcpy(v, rq->headers, rq->header_count * sizeof(*v));
         }
@@ -81,51 +87,42 @@ static int on_header_field(llhttp_t *p, const char *at, size_t n)
 }
 
 /* The whole head is one piece of memory, so parts of a value are neighbours. */
-static int on_header_value(llhttp_t *p, const char *at, size_t n)
+static int on_header_value(llhttp_t *l, const char *at, size_t n)
 {
-    struct http_req *rq = ((struct http_conn *)p->data)->rq;
-    struct str *v = &rq->headers[rq->header_count - 1].value;
-    if (v->n == 0) {
-        *v = (struct str){at, n};
-    } else {
-        v->n = (size_t)(at + n - v->p);
+    struct http_parse *p = l->data;
+    if (p->in_body) {
+        return 0;
     }
+    struct str *v = &p->rq->headers[p->rq->header_count - 1].value;
+    v->p = v->n ? v->p : at;
+    v->n = (size_t)(at + n - v->p);
     return 0;
 }
 
-static int on_url(llhttp_t *p, const char *at, size_t n)
+static int on_headers_complete(llhttp_t *l)
 {
-    struct http_req *rq = ((struct http_conn *)p->data)->rq;
-    if (rq->target.n == 0) {
-        rq->target = (struct str){at, n};
-    } else {
-        rq->target.n = (size_t)(at + n - rq->target.p);
-    }
-    return 0;
-}
-
-static int on_body(llhttp_t *p, const char *at, size_t n)
-{
-    struct http_conn *c = p->data;
-    buf_add(&c->body, at, n);
-    return c->body.over ? refuse(c, 413) : 0;
-}
-
-static int on_headers_complete(llhttp_t *p)
-{
-    (void)p;
+    (void)l;
     return HPE_PAUSED;
 }
 
-static int on_message_complete(llhttp_t *p)
+static int on_body(llhttp_t *l, const char *at, size_t n)
 {
-    struct http_conn *c = p->data;
-    c->body_done = true;
+    struct http_parse *p = l->data;
+    struct buf *body = http_req_body(p->rq);
+    buf_add(body, at, n);
+    if (body->over) {
+        p->status = 413;
+    }
+    return body->over ? HPE_USER : 0;
+}
+
+static int on_message_complete(llhttp_t *l)
+{
+    ((struct http_parse *)l->data)->body_done = true;
     return HPE_PAUSED;
 }
 
 static const llhttp_settings_t settings = {
-    .on_url = on_url,
     .on_header_field = on_header_field,
     .on_header_value = on_header_value,
     .on_headers_complete = on_headers_complete,
@@ -133,241 +130,168 @@ static const llhttp_settings_t settings = {
     .on_message_complete = on_message_complete,
 };
 
-/* Trailing blanks of values are no part of them. */
-static struct str rtrim(struct str s)
+/* ---- heads ---- */
+
+static void drop(struct str *bytes, size_t n)
 {
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t')) {
-        s.n--;
-    }
-    return s;
+    *bytes = (struct str){bytes->p + n, bytes->n - n};
 }
 
-/* Line by line: no bare LF or CR, no NUL, no continuation line. Returns a status, 0 = fine. */
-static int look_over(struct str head)
+/* RFC 9112 2.2: an empty line or two may come before a request. Then a letter, or it is not HTTP.
+ */
+static void begin_head(struct http_parse *p, struct str *bytes)
 {
-    size_t lines = 0;
-    const char *p = head.p, *end = head.p + head.n;
-    while (p < end) {
-        const char *lf = memchr(p, '\n', (size_t)(end - p));
-        if (!lf || lf == p || lf[-1] != '\r') {
-            return 400;
+    while (str_starts(*bytes, STR("\r\n"))) {
+        drop(bytes, 2);
+        p->scanned = 0;
+        if (++p->blank > BLANK_LINES_MOST) {
+            p->status = 400;
+            return;
         }
-        size_t n = (size_t)(lf - 1 - p);
-        if (memchr(p, '\r', n) || memchr(p, '\0', n)) {
-            return 400;
+    }
+    bool partial = bytes->n == 1 && bytes->p[0] == '\r';
+    if (bytes->n && !partial && (bytes->p[0] <= ' ' || bytes->p[0] > '~')) {
+        p->status = 400;
+    }
+}
+
+/* Looks at the lines that are new. Returns the head's length once its empty line is here, else 0.
+ */
+static size_t scan_head(struct http_parse *p, struct str bytes)
+{
+    while (p->scanned < bytes.n && p->scanned < HEAD_MOST) {
+        size_t span = MIN(bytes.n, HEAD_MOST) - p->scanned;
+        const char *lf = memchr(bytes.p + p->scanned, '\n', span);
+        if (!lf) {
+            p->scanned += span;
+            break;
         }
-        if (lines > 0 && n && (*p == ' ' || *p == '\t')) {
-            return 400;
+        size_t end = (size_t)(lf - bytes.p) + 1;
+        struct str line = {bytes.p + p->line, end - p->line};
+        p->status = http_check_line(line, p->lines == 0);
+        if (p->status || line.n == 2) {
+            return p->status ? 0 : end;
         }
-        if (++lines > HEADER_LINES_MOST + 2) {
-            return 431;
+        p->line = p->scanned = end;
+        if (++p->lines > HEADER_LINES_MOST + 1) {
+            break;
         }
-        p = lf + 1;
+    }
+    if (p->scanned >= HEAD_MOST || p->lines > HEADER_LINES_MOST + 1) {
+        p->status = 431;
     }
     return 0;
 }
 
-/* Host, lengths and codings beyond what llhttp refuses. Returns a status, 0 = fine. */
-static int check_headers(struct http_conn *c)
+/* llhttp sees the request line in one form only; ours has been judged already. */
+static int parse_fields(struct http_parse *p, struct str fields)
 {
-    struct http_req *rq = c->rq;
-    unsigned hosts = 0, lengths = 0, codings = 0;
-    uint64_t length = 0;
-    for (size_t i = 0; i < rq->header_count; i++) {
-        struct http_header *h = &rq->headers[i];
-        h->value = rtrim(h->value);
-        if (str_eq_ci(h->name, STR("host"))) {
-            hosts++;
-        } else if (str_eq_ci(h->name, STR("content-length"))) {
-            lengths++;
-            if (!str_to_u64(h->value, &length)) {
-                return 400;
-            }
-        } else if (str_eq_ci(h->name, STR("transfer-encoding"))) {
-            codings++;
-            if (!str_eq_ci(h->value, STR("chunked"))) {
-                return 400;
-            }
-        } else if (str_eq_ci(h->name, STR("expect"))) {
-            c->expect_continue = str_eq_ci(h->value, STR("100-continue"));
-        }
-    }
-    bool old = c->parser.http_major == 1 && c->parser.http_minor == 0;
-    if (hosts > 1 || (hosts == 0 && !old) || lengths > 1 || codings > 1 || (lengths && codings) || (codings && old)) {
+    struct str line = p->old ? STR("GET / HTTP/1.0\r\n") : STR("GET / HTTP/1.1\r\n");
+    llhttp_init(&p->llhttp, HTTP_REQUEST, &settings);
+    p->llhttp.data = p;
+    if (llhttp_execute(&p->llhttp, line.p, line.n) != HPE_OK ||
+        llhttp_execute(&p->llhttp, fields.p, fields.n) != HPE_PAUSED) {
         return 400;
     }
-    if (length > c->server->conf.max_body) {
-        return 413;
-    }
-    c->body_left = length;
-    c->chunked = codings != 0;
-    rq->has_length = lengths || codings;
+    p->keep_alive = llhttp_should_keep_alive(&p->llhttp);
+    p->llhttp.upgrade = 0; /* offers to speak something else are not taken up */
     return 0;
 }
 
-static void split_target(struct http_req *rq)
+static int parse_head(struct http_parse *p, struct str head)
 {
-    const char *q = rq->target.n ? memchr(rq->target.p, '?', rq->target.n) : NULL;
-    size_t n = q ? (size_t)(q - rq->target.p) : rq->target.n;
-    rq->path = str_sub(rq->target, 0, n);
-    rq->query = q ? str_sub(rq->target, n + 1, rq->target.n) : STR("");
+    p->rq = http_pool_take(p->pool);
+    head = arena_copy(&p->rq->arena, head);
+    size_t first = (size_t)((const char *)memchr(head.p, '\n', head.n) - head.p) + 1;
+    int status = http_request_line(p, str_sub(head, 0, first));
+    status = status ? status : parse_fields(p, str_sub(head, first, head.n));
+    return status ? status : http_check_headers(p);
 }
 
-/* Upper-case letters, 3 to 32 of them, and not HTTP/2's preface; 0 = no method. */
-static size_t method_length(struct str head)
+static enum parsed take_head(struct http_parse *p, struct str *bytes)
 {
-    size_t n = 0;
-    while (n < head.n && n <= 32 && head.p[n] >= 'A' && head.p[n] <= 'Z') {
-        n++;
+    if (p->lines == 0) {
+        begin_head(p, bytes);
     }
-    bool good = n >= 3 && n <= 32 && n < head.n && head.p[n] == ' ' && !str_starts(head, STR("PRI "));
-    return good ? n : 0;
+    size_t n = p->status ? 0 : scan_head(p, *bytes);
+    if (n) {
+        p->status = parse_head(p, str_sub(*bytes, 0, n));
+        drop(bytes, n);
+    }
+    if (p->status) {
+        return PARSED_REFUSED;
+    }
+    if (!n) {
+        return PARSED_PART;
+    }
+    p->in_body = p->chunked || p->body_left;
+    buf_init(http_req_body(p->rq), p->chunked ? p->max_body : (size_t)p->body_left);
+    p->rq->body = STR("");
+    return p->in_body ? PARSED_HEAD : PARSED_WHOLE;
 }
 
-/* The head is complete: head.p..head.n ends with the empty line. Returns a status, 0 = fine. */
-static int parse_head(struct http_conn *c, struct str head)
+/* ---- bodies ---- */
+
+static enum parsed take_length(struct http_parse *p, struct str *bytes)
 {
-    struct http_req *rq = c->rq = httpd_req_take(c->server);
-    rq->conn = c;
-    rq->peer = str_z(c->peer);
-    c->parse_status = 0;
-    c->chunked = c->body_done = c->expect_continue = false;
-    c->header_room = 0;
-    int status = look_over(head);
-    if (status) {
-        return status;
+    struct http_req *rq = p->rq;
+    struct buf *body = http_req_body(rq);
+    size_t n = MIN(bytes->n, (size_t)p->body_left);
+    struct str piece = str_sub(*bytes, 0, n);
+    drop(bytes, n);
+    p->body_left -= n;
+    if (p->body_left == 0 && body->n == 0) {
+        rq->body = arena_copy(&rq->arena, piece); /* came at once, as nearly all do */
+        return PARSED_WHOLE;
     }
-    head = arena_copy(&rq->arena, head);
-    size_t method = method_length(head);
-    if (method == 0) {
-        return 400;
-    }
-    rq->method = str_sub(arena_copy(&rq->arena, str_sub(head, 0, method)), 0, method);
-    /* llhttp knows a list of methods; which ones there are is the handler's business. */
-    char *from = (char *)(uintptr_t)head.p + method - 3;
-    memcpy(from, "GET", 3);
-    llhttp_init(&c->parser, HTTP_REQUEST, &settings);
-    c->parser.data = c;
-    enum llhttp_errno e = llhttp_execute(&c->parser, from, head.n - (method - 3));
-    if (c->parse_status) {
-        return c->parse_status;
-    }
-    if (e != HPE_PAUSED || llhttp_get_upgrade(&c->parser)) {
-        return e == HPE_INVALID_VERSION ? 505 : 400;
-    }
-    if (c->parser.http_major != 1 || c->parser.http_minor > 1) {
-        return 505;
-    }
-    c->keep_alive = llhttp_should_keep_alive(&c->parser);
-    status = check_headers(c);
-    if (status) {
-        return status;
-    }
-    split_target(rq);
-    rq->received = io_now(c->server->io);
-    return 0;
+    buf_adds(body, piece);
+    rq->body = (struct str){buf_z(body), body->n};
+    return p->body_left ? PARSED_PART : PARSED_WHOLE;
 }
 
-/* Where the head ends (behind the empty line); 0 = not yet. Leading CRLFs are passed by the caller. */
-static size_t head_end(const char *p, size_t n)
+static enum parsed take_chunks(struct http_parse *p, struct str *bytes)
 {
-    const char *at = memmem(p, n, "\r\n\r\n", 4);
-    return at ? (size_t)(at - p) + 4 : 0;
+    struct buf *body = http_req_body(p->rq);
+    size_t before = body->n, used = bytes->n;
+    llhttp_resume(&p->llhttp);
+    enum llhttp_errno e = llhttp_execute(&p->llhttp, bytes->p, bytes->n);
+    if (e == HPE_PAUSED && p->body_done) {
+        used = (size_t)(llhttp_get_error_pos(&p->llhttp) - bytes->p);
+    } else if (e != HPE_OK) {
+        p->status = p->status ? p->status : 400;
+        return PARSED_REFUSED;
+    }
+    drop(bytes, used);
+    p->framing += used - (body->n - before);
+    /* The smallest chunk has six bytes, one of them content; extensions and trailers may have what
+     * a head may have. */
+    if (p->framing > HEAD_MOST + 8 * (uint64_t)body->n) {
+        p->status = 400;
+        return PARSED_REFUSED;
+    }
+    p->rq->body = (struct str){buf_z(body), body->n};
+    return p->body_done ? PARSED_WHOLE : PARSED_PART;
 }
 
-static bool bare_lf(const char *p, size_t n)
+/* ---- the whole ---- */
+
+void http_parse_init(struct http_parse *p, struct http_pool *pool, size_t max_body)
 {
-    for (const char *lf = p; (lf = memchr(lf, '\n', n - (size_t)(lf - p))); lf++) {
-        if (lf == p || lf[-1] != '\r') {
-            return true;
-        }
-    }
-    return false;
+    *p = (struct http_parse){.pool = pool, .max_body = max_body};
 }
 
-static void complete(struct http_conn *c, struct str body)
+void http_parse_fini(struct http_parse *p)
 {
-    c->rq->body = body;
-    c->state = CONN_BUSY;
+    if (p->rq) {
+        http_pool_give(p->pool, p->rq);
+    }
+    http_parse_init(p, p->pool, p->max_body);
 }
 
-static size_t take_chunked(struct http_conn *c, const char *p, size_t n)
+enum parsed http_parse(struct http_parse *p, struct str *bytes)
 {
-    llhttp_resume(&c->parser);
-    enum llhttp_errno e = llhttp_execute(&c->parser, p, n);
-    if (c->parse_status) {
-        return n;
+    if (!p->in_body) {
+        return take_head(p, bytes);
     }
-    if (e == HPE_OK) {
-        return n;
-    }
-    if (e == HPE_PAUSED && c->body_done) {
-        complete(c, arena_copy(&c->rq->arena, buf_str(&c->body)));
-        buf_fini(&c->body);
-        return (size_t)(llhttp_get_error_pos(&c->parser) - p);
-    }
-    c->parse_status = 400;
-    return n;
-}
-
-static size_t take_length(struct http_conn *c, const char *p, size_t n)
-{
-    size_t take = MIN(n, (size_t)c->body_left);
-    if (take == c->body_left && c->body.n == 0) {
-        complete(c, arena_copy(&c->rq->arena, (struct str){p, take}));
-        return take;
-    }
-    buf_add(&c->body, p, take);
-    c->body_left -= take;
-    if (c->body_left == 0) {
-        complete(c, arena_copy(&c->rq->arena, buf_str(&c->body)));
-        buf_fini(&c->body);
-    }
-    return take;
-}
-
-static size_t take_head(struct http_conn *c, const char *p, size_t n)
-{
-    size_t skipped = 0;
-    while (skipped + 1 < n && p[skipped] == '\r' && p[skipped + 1] == '\n' && skipped < 8) {
-        skipped += 2; /* RFC 9112 2.2: empty lines before a request */
-    }
-    size_t end = head_end(p + skipped, n - skipped);
-    if (!end) {
-        if (n > HEAD_MOST) {
-            c->parse_status = 431;
-        } else if (bare_lf(p, n)) {
-            c->parse_status = 400; /* nobody needs to wait for the end of such a head */
-        }
-        return 0;
-    }
-    if (end > HEAD_MOST) {
-        c->parse_status = 431;
-        return 0;
-    }
-    c->parse_status = parse_head(c, (struct str){p + skipped, end});
-    if (!c->parse_status) {
-        c->state = CONN_BODY;
-        buf_init(&c->body, c->server->conf.max_body);
-        if (!c->chunked && c->body_left == 0) {
-            complete(c, STR(""));
-        }
-    }
-    return skipped + end;
-}
-
-size_t httpd_parse(struct http_conn *c, const char *p, size_t n)
-{
-    size_t used = 0;
-    if (c->state == CONN_IDLE || c->state == CONN_HEAD) {
-        used = take_head(c, p, n);
-        if (c->parse_status || used == 0) {
-            return used;
-        }
-    }
-    if (c->state == CONN_BODY && used < n) {
-        size_t more = c->chunked ? take_chunked(c, p + used, n - used) : take_length(c, p + used, n - used);
-        used += more;
-    }
-    return used;
+    return p->chunked ? take_chunks(p, bytes) : take_length(p, bytes);
 }
