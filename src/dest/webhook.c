@@ -158,14 +158,9 @@ static bool signature(struct conn *c, const struct dest_send *rq, struct arena *
     return ok;
 }
 
-static void send_event(void *conn, struct dest_send *rq)
+static void add_metadata(const struct dest_conf *conf, const struct dest_send *rq, struct headers *h)
 {
-    struct conn *c = conn;
-    const struct dest_conf *conf = c->conf;
-    struct headers h = {.a = &rq->arena};
-    headers_set(&h, STR(""), STR("content-type"), STR("application/json"));
-    headers_custom(&h, rq->destination);
-    struct strmap m = webhook_metadata(rq, &rq->arena);
+    struct strmap m = webhook_metadata(rq, h->a);
     for (size_t i = 0; i < m.n; i++) {
         struct str key = m.v[i].key;
         const struct str *fixed = str_eqz(key, "event-id")    ? &conf->event_id_header
@@ -173,22 +168,38 @@ static void send_event(void *conn, struct dest_send *rq)
                                   : str_eqz(key, "topic")     ? &conf->topic_header
                                                               : NULL;
         if (!fixed) {
-            headers_set(&h, conf->header_prefix, key, m.v[i].value);
+            headers_set(h, conf->header_prefix, key, m.v[i].value);
         } else if (fixed->n) {
-            headers_set(&h, STR(""), *fixed, m.v[i].value);
+            headers_set(h, STR(""), *fixed, m.v[i].value);
         }
     }
-    struct str value;
-    if (conf->signature_header.n) {
-        if (!signature(c, rq, &rq->arena, &value)) {
-            webhook_fail(rq, "ERR", "could not format event for delivery");
-            return;
-        }
-        if (value.n) {
-            headers_set(&h, STR(""), conf->signature_header, value);
-        }
+}
+
+bool webhook_default_headers(void *conn, const struct dest_send *rq, struct headers *h)
+{
+    struct conn *c = conn;
+    struct str value = STR("");
+    headers_set(h, STR(""), STR("content-type"), STR("application/json"));
+    headers_custom(h, rq->destination);
+    add_metadata(c->conf, rq, h);
+    if (c->conf->signature_header.n && !signature(c, rq, h->a, &value)) {
+        return false;
     }
-    webhook_post(c->http, conf, rq, &h);
+    if (value.n) {
+        headers_set(h, STR(""), c->conf->signature_header, value);
+    }
+    return true;
+}
+
+static void send_event(void *conn, struct dest_send *rq)
+{
+    struct conn *c = conn;
+    struct headers h = {.a = &rq->arena};
+    if (webhook_default_headers(c, rq, &h)) {
+        webhook_post(c->http, c->conf, rq, &h);
+    } else {
+        webhook_fail(rq, "ERR", "could not format event for delivery");
+    }
 }
 
 const struct dest_ops dest_webhook = {
@@ -238,8 +249,10 @@ enum ec dest_conf_check(const struct dest_conf *conf, struct err *err)
     for (size_t i = 0; !ec && i < ARRAY_LEN(names); i++) {
         for (size_t k = 0; !ec && k < i; k++) {
             if (names[i].name.n && str_eq_ci(names[i].name, names[k].name)) {
+                CLEANUP(arena_fini) struct arena a;
+                arena_init(&a);
                 ec = err_set(err, EC_INVALID, "%s and %s headers resolve to the same name \"%.*s\"; pin distinct names or disable one",
-                             names[k].label, names[i].label, STR_ARG(names[i].name));
+                             names[k].label, names[i].label, STR_ARG(webhook_lower(&a, names[i].name)));
             }
         }
     }

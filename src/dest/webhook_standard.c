@@ -136,33 +136,39 @@ static void add_signature(struct hmac *key, struct str id, struct str seconds, s
     b64_add(b, mac, n);
 }
 
-static void send_event(void *conn, struct dest_send *rq)
+void webhook_standard_headers(void *conn, const struct dest_send *rq, struct headers *h)
 {
     struct conn *c = conn;
     struct str prefix = c->conf->header_prefix;
-    struct arena *a = &rq->arena;
-    struct headers h = {.a = a};
+    struct arena *a = h->a;
     struct str seconds = arena_printf(a, "%lld", (long long)(rq->now / USEC_PER_SEC));
-    headers_set(&h, STR(""), STR("content-type"), STR("application/json"));
-    headers_custom(&h, rq->destination);
-    headers_set(&h, prefix, STR("id"), rq->event->id);
-    headers_set(&h, prefix, STR("timestamp"), seconds);
+    headers_set(h, STR(""), STR("content-type"), STR("application/json"));
+    headers_custom(h, rq->destination);
+    headers_set(h, prefix, STR("id"), rq->event->id);
+    headers_set(h, prefix, STR("timestamp"), seconds);
     char space[512];
     struct buf value = {.p = space, .cap = sizeof(space) - 1, .max = sizeof(space) - 1};
     add_signature(c->current, rq->event->id, seconds, rq->event->data, &value);
     if (c->previous && rq->now <= c->previous_until) {
         add_signature(c->previous, rq->event->id, seconds, rq->event->data, &value);
     }
-    headers_set(&h, prefix, STR("signature"), arena_copy(a, buf_str(&value)));
+    headers_set(h, prefix, STR("signature"), arena_copy(a, buf_str(&value)));
     struct strmap m = webhook_metadata(rq, a);
     for (size_t i = 0; i < m.n; i++) {
         if (!str_eqz(m.v[i].key, "event-id") && !str_eqz(m.v[i].key, "timestamp")) {
-            headers_set(&h, prefix, m.v[i].key, m.v[i].value);
+            headers_set(h, prefix, m.v[i].key, m.v[i].value);
         }
     }
     for (size_t i = 0; i < rq->event->metadata.n; i++) {
-        headers_set(&h, STR(""), rq->event->metadata.v[i].key, rq->event->metadata.v[i].value);
+        headers_set(h, STR(""), rq->event->metadata.v[i].key, rq->event->metadata.v[i].value);
     }
+}
+
+static void send_event(void *conn, struct dest_send *rq)
+{
+    struct conn *c = conn;
+    struct headers h = {.a = &rq->arena};
+    webhook_standard_headers(c, rq, &h);
     webhook_post(c->http, c->conf, rq, &h);
 }
 

@@ -25,6 +25,7 @@ static const struct {
 } funcs[] = {{"join", FN_JOIN}, {"upper", FN_UPPER}, {"lower", FN_LOWER}, {"b64enc", FN_B64ENC}, {"sha256sum", FN_SHA256SUM}};
 
 #define FUNCS_MOST 4
+#define SIGNATURES_MOST 2 /* the current secret's and the previous one's */
 struct piece {
     bool action;
     struct str text; /* literal */
@@ -62,17 +63,32 @@ static enum ec parse_field(struct piece *p, struct str word, enum template_kind 
     return bad(err, word.n && word.p[0] == '.' ? "can't evaluate field" : "not supported here:", word.n && word.p[0] == '.' ? str_sub(word, 1, word.n) : word);
 }
 
+/* "text" without escapes, or `text`. */
+static bool unquote(struct str s, struct str *out)
+{
+    if (s.n < 2 || (s.p[0] != '"' && s.p[0] != '`') || s.p[s.n - 1] != s.p[0]) {
+        return false;
+    }
+    struct str in = str_sub(s, 1, s.n - 2);
+    *out = in;
+    return !in.n || (!memchr(in.p, s.p[0], in.n) && (s.p[0] == '`' || !memchr(in.p, '\\', in.n)));
+}
+
 static enum ec parse_func(struct piece *p, struct str text, struct err *err)
 {
-    struct str rest = text, name;
+    struct str rest = text, name = STR(""), arg = STR("");
     str_split(&rest, ' ', &name);
+    rest = str_trim(rest);
     for (size_t i = 0; i < ARRAY_LEN(funcs); i++) {
         if (!str_eqz(name, funcs[i].name) || p->func_count == FUNCS_MOST) {
             continue;
         }
-        struct str arg = str_trim(rest);
-        if (arg.n >= 2 && (arg.p[0] == '"' || arg.p[0] == '`')) {
-            arg = str_sub(arg, 1, arg.n - 2);
+        if (funcs[i].func == FN_JOIN ? !unquote(rest, &arg) : rest.n > 0) {
+            return bad(err, "wrong arguments for", name);
+        }
+        bool list = p->field == F_SIGNATURES && p->index < 0 && p->func_count == 0;
+        if (list && funcs[i].func != FN_JOIN) {
+            return bad(err, "not for a list:", name);
         }
         p->funcs[p->func_count].func = funcs[i].func;
         p->funcs[p->func_count++].arg = arg;
@@ -83,7 +99,7 @@ static enum ec parse_func(struct piece *p, struct str text, struct err *err)
 
 static enum ec parse_action(struct piece *p, struct str text, enum template_kind kind, struct err *err)
 {
-    struct str rest = str_trim(text), part;
+    struct str rest = str_trim(text), part = STR("");
     p->action = true;
     p->index = -1;
     str_split(&rest, '|', &part);
@@ -92,8 +108,11 @@ static enum ec parse_action(struct piece *p, struct str text, enum template_kind
         struct str words = str_trim(str_sub(part, 6, part.n)), list;
         int64_t at;
         str_split(&words, ' ', &list);
-        if (!str_to_i64(str_trim(words), &at) || at < 0 || at > 100) {
+        if (!str_to_i64(str_trim(words), &at)) {
             return bad(err, "not supported here:", part);
+        }
+        if (at < 0 || at >= SIGNATURES_MOST) {
+            return bad(err, "index out of range:", part);
         }
         p->index = (int)at;
         part = list;

@@ -145,7 +145,7 @@ void headers_custom(struct headers *h, const struct destination *d)
     }
 }
 
-static struct str lower(struct arena *a, struct str s)
+struct str webhook_lower(struct arena *a, struct str s)
 {
     char *p = arena_z(a, s);
     for (size_t i = 0; i < s.n; i++) {
@@ -185,7 +185,7 @@ void webhook_check_custom_headers(const struct destination *d, struct dest_probl
         return;
     }
     for (size_t i = 0; i < m.n; i++) {
-        struct str name = lower(p->arena, m.v[i].key), value = m.v[i].value;
+        struct str name = webhook_lower(p->arena, m.v[i].key), value = m.v[i].value;
         if (!name_is_plain(name)) {
             dest_problem(p, "config.custom_headers.%.*s failed pattern validation", STR_ARG(name));
         } else if (reserved(name)) {

@@ -30,6 +30,12 @@ void webhook_target(const struct destination *d, struct arena *a, struct dest_ta
 struct str webhook_previous_secret(const struct destination *d, usec_t now);
 struct str webhook_secret(const struct destination *d);
 bool webhook_time_is_valid(struct str t);
+struct str webhook_lower(struct arena *a, struct str s); /* ASCII */
+
+/* All headers of one attempt, signatures included, by a connection that the mode opened; only rq's event, destination, now and
+ * arena are looked at. false: they cannot be formatted. */
+bool webhook_default_headers(void *conn, const struct dest_send *rq, struct headers *h);
+void webhook_standard_headers(void *conn, const struct dest_send *rq, struct headers *h);
 
 /* Posts the event's payload with these headers and completes rq. */
 void webhook_post(struct httpc *http, const struct dest_conf *conf, struct dest_send *rq, struct headers *h);
