@@ -43,6 +43,7 @@ struct dest_conf {
     struct str proxy_url;             /* forward proxy for webhooks; "" = none */
     struct str user_agent;
     size_t response_max;              /* bytes of a response stored; 0 = all (within 16 MiB) */
+    bool timestamp_ms;                /* adds timestamp-ms to the metadata of every delivery */
 };
 /* Start-up checks of templates and header names (destinations.md 4.2). */
 enum ec dest_conf_check(const struct dest_conf *conf, struct err *err) MUST_CHECK;
@@ -69,6 +70,7 @@ struct dest_send {
     struct arena arena;              /* the outcome's text; initialised by the caller */
     struct outcome outcome;
     nsec_t started, ended;           /* around the provider's call: latency */
+    const struct dest_conf *conf;    /* set by dest_send */
     void *impl;                      /* the type's */
     void *wrapped;                   /* dest.c's */
 };

@@ -158,6 +158,7 @@ static void fail_to_open(struct dest_send *rq, const struct err *why)
 void dest_send(struct dest_pool *p, struct dest_send *rq)
 {
     const struct dest_ops *ops = dest_type(p->registry, rq->destination->type);
+    rq->conf = dest_registry_conf(p->registry);
     rq->outcome = (struct outcome){.retry_after_s = -1};
     if (!ops) {
         fail_to_open(rq, &(struct err){EC_INVALID, "this destination type is not available"});
