@@ -444,8 +444,10 @@ static void start_more(struct deliver *d)
         ask_for_parked(d, lane);
         drive(j);
     }
-    if (!d->aging_at && !list_empty(&d->limit.young_slots)) {
-        d->aging_at = now + LIMIT_YOUNG;
+    bool fresh = !list_empty(&d->limit.young_new_slots);
+    nsec_t at = now + (fresh ? LIMIT_YOUNG_NEW : LIMIT_YOUNG);
+    if ((fresh || !list_empty(&d->limit.young_slots)) && (!d->aging_at || at < d->aging_at)) {
+        d->aging_at = at;
         io_timer_set(d->parts.io, &d->aging, d->aging_at, age);
     }
 }

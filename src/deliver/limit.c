@@ -12,6 +12,7 @@
 #define WINDOW_LOW 8
 /* Lanes without work that are remembered (their record of slow or proven). */
 #define IDLE_MOST 10000
+#define FEW_SLOTS 16
 
 void limit_init(struct limit *l, unsigned concurrency, unsigned slow_max, unsigned per_destination)
 {
@@ -22,6 +23,7 @@ void limit_init(struct limit *l, unsigned concurrency, unsigned slow_max, unsign
     list_init(&l->ready_new);
     list_init(&l->ready_slow);
     list_init(&l->young_slots);
+    list_init(&l->young_new_slots);
     list_init(&l->idle);
 }
 
@@ -141,7 +143,7 @@ struct queue_msg *limit_next(struct limit *l, struct slot *slot, nsec_t now)
     } else {
         l->young++;
         l->unproven += slot->unproven;
-        list_push(&l->young_slots, &slot->link);
+        list_push(slot->unproven ? &l->young_new_slots : &l->young_slots, &slot->link);
     }
     place(l, lane);
     return m;
@@ -172,12 +174,13 @@ void limit_end(struct limit *l, struct slot *slot, nsec_t now, bool good)
     retire(l, lane);
 }
 
-nsec_t limit_age(struct limit *l, nsec_t now, void (*grown)(void *arg, struct lane *lane), void *arg)
+static nsec_t age(struct limit *l, struct list *slots, nsec_t young, nsec_t now, void (*grown)(void *arg, struct lane *lane),
+                  void *arg)
 {
-    while (!list_empty(&l->young_slots)) {
-        struct slot *slot = CONTAINER_OF(l->young_slots.next, struct slot, link);
-        if (now - slot->started < LIMIT_YOUNG) {
-            return slot->started + LIMIT_YOUNG;
+    while (!list_empty(slots)) {
+        struct slot *slot = CONTAINER_OF(slots->next, struct slot, link);
+        if (now - slot->started < young) {
+            return slot->started + young;
         }
         if (l->slow >= l->slow_max) {
             /* The slow pool is full: the attempt keeps its young slot until there is room. */
@@ -196,6 +199,15 @@ nsec_t limit_age(struct limit *l, nsec_t now, void (*grown)(void *arg, struct la
         }
     }
     return 0;
+}
+
+nsec_t limit_age(struct limit *l, nsec_t now, void (*grown)(void *arg, struct lane *lane), void *arg)
+{
+    /* With few slots each attempt keeps its second: one at a time means one at a time. */
+    nsec_t young_new = l->concurrency >= FEW_SLOTS ? LIMIT_YOUNG_NEW : LIMIT_YOUNG;
+    nsec_t a = age(l, &l->young_slots, LIMIT_YOUNG, now, grown, arg);
+    nsec_t b = age(l, &l->young_new_slots, young_new, now, grown, arg);
+    return a && b ? MIN(a, b) : MAX(a, b);
 }
 
 unsigned limit_wants(const struct limit *l, const struct lane *lane)

@@ -11,6 +11,8 @@
 #include "util/map.h"
 
 #define LIMIT_YOUNG (1 * NSEC_PER_SEC) /* an attempt older than this is slow */
+/* The same for lanes without a good record, so that thousands of dead ones are known within a second or two. */
+#define LIMIT_YOUNG_NEW (100 * NSEC_PER_MSEC)
 
 struct lane {
     struct str key;          /* task lane; owned */
@@ -41,7 +43,7 @@ struct limit {
     struct map lanes;
     struct list ready, ready_new, ready_slow; /* rings of lanes: proven, not proven, slow */
     bool new_turn;           /* proven and new lanes alternate */
-    struct list young_slots;
+    struct list young_slots, young_new_slots; /* by start; proven lanes, and the others */
     struct list idle;
     unsigned idle_count;
 };
