@@ -155,12 +155,12 @@ static bool takes_requests(const struct http_conn *c)
  * the rest. */
 static struct str serve(struct http_conn *c, struct str bytes)
 {
-    bool more = true;
+    size_t before = SIZE_MAX;
     c->serving = true;
-    while (more && bytes.n && takes_requests(c)) {
+    while (bytes.n && bytes.n < before && takes_requests(c)) {
+        before = bytes.n;
         switch (http_parse(&c->parse, &bytes)) {
         case PARSED_PART:
-            more = c->state == CONN_BODY;
             if (c->state == CONN_IDLE && bytes.n) {
                 httpd_conn_state(c, CONN_HEAD);
             }

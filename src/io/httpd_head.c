@@ -100,8 +100,33 @@ int http_request_line(struct http_parse *p, struct str line)
 /* How often the headers came that tell a request's ends. */
 struct seen {
     unsigned hosts, lengths, codings;
-    bool odd_coding, odd_expect;
+    int coding_status;
+    bool odd_expect;
 };
+
+static struct str trim_blanks(struct str s)
+{
+    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t')) {
+        s.n--;
+    }
+    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) {
+        s = str_sub(s, 1, s.n);
+    }
+    return s;
+}
+
+/* Plain "chunked" alone. RFC 9112 6.3: where chunked is not the last coding, nobody knows the end.
+ */
+static int check_coding(struct str value)
+{
+    struct str last = STR(""), rest = value;
+    while (str_split(&rest, ',', &last)) {
+    }
+    if (!str_eq_ci(trim_blanks(last), STR("chunked"))) {
+        return 400;
+    }
+    return last.n == value.n ? 0 : 501;
+}
 
 static int note_header(struct http_parse *p, struct http_header *h, struct seen *seen)
 {
@@ -127,7 +152,7 @@ static int note_header(struct http_parse *p, struct http_header *h, struct seen 
     case 17:
         if (str_eq_ci(h->name, STR("transfer-encoding"))) {
             seen->codings++;
-            seen->odd_coding = !str_eq_ci(h->value, STR("chunked"));
+            seen->coding_status = check_coding(h->value);
         }
         break;
     default:
@@ -136,21 +161,14 @@ static int note_header(struct http_parse *p, struct http_header *h, struct seen 
     return 0;
 }
 
-static struct str trim_blanks(struct str s)
-{
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t')) {
-        s.n--;
-    }
-    return s;
-}
-
 int http_check_headers(struct http_parse *p)
 {
     struct http_req *rq = p->rq;
     struct seen seen = {0};
     for (size_t i = 0; i < rq->header_count; i++) {
-        rq->headers[i].value = trim_blanks(rq->headers[i].value);
-        int status = note_header(p, &rq->headers[i], &seen);
+        struct http_header *h = &rq->headers[i];
+        h->value = trim_blanks(h->value);
+        int status = h->name.n && all_are(h->name, TOKEN) ? note_header(p, h, &seen) : 400;
         if (status) {
             return status;
         }
@@ -159,11 +177,8 @@ int http_check_headers(struct http_parse *p)
         (seen.lengths && seen.codings) || (seen.codings && p->old)) {
         return 400;
     }
-    if (seen.odd_coding) {
-        return 501;
-    }
-    if (seen.odd_expect) {
-        return 417;
+    if (seen.coding_status || seen.odd_expect) {
+        return seen.coding_status ? seen.coding_status : 417;
     }
     p->expect_continue = p->expect_continue && !p->old;
     p->chunked = seen.codings != 0;

@@ -1,7 +1,7 @@
 /* From bytes to requests, without sockets or clocks. A head is looked at line by line as it comes,
  * taken whole into the request's own memory, and given to llhttp in one go, so that header texts
- * are spans of that memory. Bodies with a length are copied; chunked ones go through llhttp. What a
- * head may say: httpd_head.c. SPDX-License-Identifier: Apache-2.0 */
+ * are spans of that memory. Bodies with a length are copied; chunks go through llhttp. What a head
+ * may say: httpd_head.c. SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "io/httpd_priv.h"
@@ -70,9 +70,6 @@ static int on_header_field(llhttp_t *l, const char *at, size_t n)
 {
     struct http_parse *p = l->data;
     struct http_req *rq = p->rq;
-    if (p->in_body) {
-        return 0; /* trailers: read over */
-    }
     if (rq->header_count == p->header_room) {
         p->header_room = p->header_room ? p->header_room * 2 : 16;
         struct http_header *v =
@@ -90,9 +87,6 @@ static int on_header_field(llhttp_t *l, const char *at, size_t n)
 static int on_header_value(llhttp_t *l, const char *at, size_t n)
 {
     struct http_parse *p = l->data;
-    if (p->in_body) {
-        return 0;
-    }
     struct str *v = &p->rq->headers[p->rq->header_count - 1].value;
     v->p = v->n ? v->p : at;
     v->n = (size_t)(at + n - v->p);
@@ -116,18 +110,20 @@ static int on_body(llhttp_t *l, const char *at, size_t n)
     return body->over ? HPE_USER : 0;
 }
 
-static int on_message_complete(llhttp_t *l)
+/* llhttp is lax about the lines behind the last chunk: they are ours. */
+static int on_chunk_header(llhttp_t *l)
 {
-    ((struct http_parse *)l->data)->body_done = true;
-    return HPE_PAUSED;
+    struct http_parse *p = l->data;
+    p->in_trailer = l->content_length == 0;
+    return p->in_trailer ? HPE_PAUSED : 0;
 }
 
 static const llhttp_settings_t settings = {
     .on_header_field = on_header_field,
     .on_header_value = on_header_value,
     .on_headers_complete = on_headers_complete,
+    .on_chunk_header = on_chunk_header,
     .on_body = on_body,
-    .on_message_complete = on_message_complete,
 };
 
 /* ---- heads ---- */
@@ -227,6 +223,7 @@ static enum parsed take_head(struct http_parse *p, struct str *bytes)
     p->in_body = p->chunked || p->body_left;
     buf_init(http_req_body(p->rq), p->chunked ? p->max_body : (size_t)p->body_left);
     p->rq->body = STR("");
+    p->scanned = 0;
     return p->in_body ? PARSED_HEAD : PARSED_WHOLE;
 }
 
@@ -249,13 +246,42 @@ static enum parsed take_length(struct http_parse *p, struct str *bytes)
     return p->body_left ? PARSED_PART : PARSED_WHOLE;
 }
 
+/* The smallest chunk has six bytes, one of them content; extensions and trailers may have what a
+ * head may have. */
+static bool too_much_framing(struct http_parse *p, size_t more)
+{
+    return p->framing + more > HEAD_MOST + 8 * (uint64_t)http_req_body(p->rq)->n;
+}
+
+/* Reads over the lines behind the last chunk, one at a time: nothing needs them. */
+static enum parsed take_trailer(struct http_parse *p, struct str *bytes)
+{
+    const char *lf;
+    while ((lf = memchr(bytes->p + p->scanned, '\n', bytes->n - p->scanned))) {
+        struct str line = {bytes->p, (size_t)(lf - bytes->p) + 1};
+        p->status = http_check_line(line, false);
+        p->framing += line.n;
+        p->scanned = 0;
+        drop(bytes, line.n);
+        if (p->status || line.n == 2) {
+            return p->status ? PARSED_REFUSED : PARSED_WHOLE;
+        }
+    }
+    p->scanned = bytes->n;
+    if (too_much_framing(p, bytes->n)) {
+        p->status = 400;
+        return PARSED_REFUSED;
+    }
+    return PARSED_PART;
+}
+
 static enum parsed take_chunks(struct http_parse *p, struct str *bytes)
 {
     struct buf *body = http_req_body(p->rq);
     size_t before = body->n, used = bytes->n;
     llhttp_resume(&p->llhttp);
     enum llhttp_errno e = llhttp_execute(&p->llhttp, bytes->p, bytes->n);
-    if (e == HPE_PAUSED && p->body_done) {
+    if (e == HPE_PAUSED && p->in_trailer) {
         used = (size_t)(llhttp_get_error_pos(&p->llhttp) - bytes->p);
     } else if (e != HPE_OK) {
         p->status = p->status ? p->status : 400;
@@ -263,14 +289,12 @@ static enum parsed take_chunks(struct http_parse *p, struct str *bytes)
     }
     drop(bytes, used);
     p->framing += used - (body->n - before);
-    /* The smallest chunk has six bytes, one of them content; extensions and trailers may have what
-     * a head may have. */
-    if (p->framing > HEAD_MOST + 8 * (uint64_t)body->n) {
+    if (too_much_framing(p, 0)) {
         p->status = 400;
         return PARSED_REFUSED;
     }
     p->rq->body = (struct str){buf_z(body), body->n};
-    return p->body_done ? PARSED_WHOLE : PARSED_PART;
+    return p->in_trailer ? take_trailer(p, bytes) : PARSED_PART;
 }
 
 /* ---- the whole ---- */
@@ -293,5 +317,8 @@ enum parsed http_parse(struct http_parse *p, struct str *bytes)
     if (!p->in_body) {
         return take_head(p, bytes);
     }
-    return p->chunked ? take_chunks(p, bytes) : take_length(p, bytes);
+    if (!p->chunked) {
+        return take_length(p, bytes);
+    }
+    return p->in_trailer ? take_trailer(p, bytes) : take_chunks(p, bytes);
 }

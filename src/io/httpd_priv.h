@@ -32,18 +32,18 @@ struct http_parse {
     size_t max_body;
     struct http_req *rq;  /* from the head on; whoever takes it leaves NULL */
     llhttp_t llhttp;      /* header fields, then chunks */
-    size_t line, scanned; /* offsets in the head: the line at hand, what was looked at */
+    size_t line, scanned; /* offsets in the bytes given: the line at hand, what was looked at */
     unsigned lines, blank, header_room;
     uint64_t body_left; /* of Content-Length */
     uint64_t framing;   /* bytes of a chunked body that are no content */
     int status;         /* of a refusal */
-    bool in_body, chunked, body_done;
+    bool in_body, chunked, in_trailer;
     bool keep_alive, old; /* old: HTTP/1.0 */
     bool expect_continue;
 };
 
 enum parsed {
-    PARSED_PART,    /* more bytes are needed; those of a head stay with the caller */
+    PARSED_PART,    /* more bytes are needed; those left in bytes must be given again */
     PARSED_HEAD,    /* the head is fine and a body will follow: call again */
     PARSED_WHOLE,   /* rq is there */
     PARSED_REFUSED, /* status says why; nothing behind it can be trusted */

@@ -7,6 +7,9 @@ int main(void)
     failed += egress_tests();
     failed += httpc_tests();
     failed += httpc_reach_tests();
+    failed += httpd_tests();
+    failed += httpd_clients_tests();
+    failed += httpd_probe_tests();
     failed += loop_tests();
     failed += sqlc_tests();
     failed += sqlc_fault_tests();

@@ -6,6 +6,9 @@
 int egress_tests(void);
 int httpc_tests(void);
 int httpc_reach_tests(void);
+int httpd_tests(void);
+int httpd_clients_tests(void);
+int httpd_probe_tests(void);
 int loop_tests(void);
 int sqlc_tests(void);
 int sqlc_fault_tests(void);
