@@ -383,9 +383,15 @@ static enum go concluded(struct job *j)
 
 /* ---- lanes ---- */
 
-static void park_overflow(void *arg, struct lane *lane)
+/* An attempt has grown old: it is no longer owed soon, nor is what waits behind it; what is beyond the window is parked. */
+static void grow_old(void *arg, struct slot *slot, bool first)
 {
     struct deliver *d = arg;
+    struct lane *lane = slot->lane;
+    queue_uncount(d->parts.queue, CONTAINER_OF(slot, struct job, slot)->msg);
+    if (!first) {
+        return;
+    }
     if (queue_parks(d->parts.queue)) {
         struct list out;
         list_init(&out);
@@ -402,7 +408,7 @@ static void park_overflow(void *arg, struct lane *lane)
 static void age(struct io_timer *t)
 {
     struct deliver *d = CONTAINER_OF(t, struct deliver, aging);
-    d->aging_at = limit_age(&d->limit, io_now(d->parts.io), park_overflow, d);
+    d->aging_at = limit_age(&d->limit, io_now(d->parts.io), grow_old, d);
     if (d->aging_at) {
         io_timer_set(d->parts.io, &d->aging, d->aging_at, age);
     }

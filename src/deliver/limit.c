@@ -174,7 +174,7 @@ void limit_end(struct limit *l, struct slot *slot, nsec_t now, bool good)
     retire(l, lane);
 }
 
-static nsec_t age(struct limit *l, struct list *slots, nsec_t young, nsec_t now, void (*grown)(void *arg, struct lane *lane),
+static nsec_t age(struct limit *l, struct list *slots, nsec_t young, nsec_t now, limit_grown_fn *grown,
                   void *arg)
 {
     while (!list_empty(slots)) {
@@ -190,18 +190,16 @@ static nsec_t age(struct limit *l, struct list *slots, nsec_t young, nsec_t now,
         slot->slow = true;
         l->slow++;
         struct lane *lane = slot->lane;
-        bool news = !lane->slow;
+        bool first = !lane->slow;
         lane->slow = true;
         lane->proven = false;
         place(l, lane);
-        if (news) {
-            grown(arg, lane);
-        }
+        grown(arg, slot, first);
     }
     return 0;
 }
 
-nsec_t limit_age(struct limit *l, nsec_t now, void (*grown)(void *arg, struct lane *lane), void *arg)
+nsec_t limit_age(struct limit *l, nsec_t now, limit_grown_fn *grown, void *arg)
 {
     /* With few slots each attempt keeps its second: one at a time means one at a time. */
     nsec_t young_new = l->concurrency >= FEW_SLOTS ? LIMIT_YOUNG_NEW : LIMIT_YOUNG;

@@ -57,9 +57,10 @@ bool limit_offer(struct limit *l, struct lane *lane, struct queue_msg *m, bool c
 struct queue_msg *limit_next(struct limit *l, struct slot *slot, nsec_t now);
 /* The attempt has ended. good: it succeeded. The lane may be freed when nothing is left of it. */
 void limit_end(struct limit *l, struct slot *slot, nsec_t now, bool good);
-/* Moves attempts that have grown old to the slow pool and calls grown for each lane that became slow.
+/* Moves attempts that have grown old to the slow pool and calls grown for each; first: its lane has become slow by it.
  * Returns when to call again; 0 = nothing young. */
-nsec_t limit_age(struct limit *l, nsec_t now, void (*grown)(void *arg, struct lane *lane), void *arg);
+typedef void limit_grown_fn(void *arg, struct slot *slot, bool first);
+nsec_t limit_age(struct limit *l, nsec_t now, limit_grown_fn *grown, void *arg);
 /* How many more tasks of a parked lane there is room for; 0: enough are here. */
 unsigned limit_wants(const struct limit *l, const struct lane *lane);
 /* Takes off the newest waiting messages beyond the window of a slow lane, for parking. */

@@ -181,10 +181,10 @@ static void the_record_of_a_lane(void **state)
     limit_fini(&r.l);
 }
 
-static void count_grown(void *arg, struct lane *lane)
+static void count_grown(void *arg, struct slot *slot, bool first)
 {
-    assert_true(lane->slow);
-    (*(int *)arg)++;
+    assert_true(slot->slow && slot->lane->slow);
+    *(int *)arg += first;
 }
 
 /* An attempt that grew old leaves its young slot; its lane uses the slow pool and an eighth of its
