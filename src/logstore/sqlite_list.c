@@ -33,14 +33,15 @@ static void found_free(struct found *f)
     attempt_unref(f->attempt);
 }
 
-static void keep(struct page *p, struct found f)
+/* Returns whether a row behind this one could still get onto the page. */
+static bool keep(struct page *p, struct found f)
 {
     size_t most = p->rq->limit + 1, at = p->n;
     while (at) {
         int c = order(p, f.time, f.id, p->v[at - 1].time, p->v[at - 1].id);
         if (c == 0) { /* recorded twice, in two segments */
             found_free(&f);
-            return;
+            return p->n < most || at < p->n;
         }
         if (c > 0) {
             break;
@@ -49,7 +50,7 @@ static void keep(struct page *p, struct found f)
     }
     if (at == most) {
         found_free(&f);
-        return;
+        return false;
     }
     if (p->n == most) {
         found_free(&p->v[--p->n]);
@@ -57,6 +58,7 @@ static void keep(struct page *p, struct found f)
     memmove(p->v + at + 1, p->v + at, (p->n - at) * sizeof(*p->v));
     p->v[at] = f;
     p->n++;
+    return p->n < most || at + 1 < p->n;
 }
 
 static void add_in(struct buf *sql, const char *column, const struct strlist *l)
@@ -114,7 +116,7 @@ static void build(struct page *p, struct buf *sql)
     if (p->rq->has_position) {
         buf_addf(sql, " AND (time, id) %s (?, ?)", p->up ? ">" : "<");
     }
-    buf_addf(sql, " ORDER BY time %s, id %s LIMIT %u", p->up ? "ASC" : "DESC", p->up ? "ASC" : "DESC", p->rq->limit + 1);
+    buf_addf(sql, " ORDER BY time %s, id %s LIMIT ?", p->up ? "ASC" : "DESC", p->up ? "ASC" : "DESC");
 }
 
 static void bind_list(sqlite3_stmt *st, int *at, const struct strlist *l)
@@ -124,7 +126,7 @@ static void bind_list(sqlite3_stmt *st, int *at, const struct strlist *l)
     }
 }
 
-static void bind_all(struct page *p, sqlite3_stmt *st)
+static void bind_all(struct page *p, sqlite3_stmt *st, int64_t most)
 {
     const struct log_filter *f = &p->rq->filter;
     int at = 1;
@@ -156,6 +158,7 @@ static void bind_all(struct page *p, sqlite3_stmt *st)
         sqlite3_bind_int64(st, at++, p->position);
         sqlc_bind(st, at++, p->rq->position_id);
     }
+    sqlite3_bind_int64(st, at, most);
 }
 
 /* Could a row of this segment still get onto the page? */
@@ -178,15 +181,14 @@ static bool reaches(const struct page *p, const struct segment *s)
     return p->up ? min <= last : max >= last;
 }
 
-static enum ec walk(struct page *p, struct sqlc_conn *c, const char *sql, struct err *err)
+/* Offers the first `most` rows of a segment to the page. *out_short: rows recorded twice took the place of others, behind
+ * which there may be more for the page. */
+static enum ec offer(struct page *p, sqlite3_stmt *st, int64_t most, bool *out_short)
 {
-    sqlite3_stmt *st = NULL;
-    sqlc_conn_use(c);
-    int rc = sqlite3_prepare_v2(sqlc_handle(NULL), sql, -1, &st, NULL);
-    if (rc != SQLITE_OK) {
-        return err_set(err, EC_UNAVAILABLE, "the log could not be read: %s", sqlite3_errstr(rc));
-    }
-    bind_all(p, st);
+    int rc;
+    int64_t rows = 0;
+    *out_short = false;
+    bind_all(p, st, most);
     while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
         struct found f = {0};
         if (p->attempts) {
@@ -198,10 +200,27 @@ static enum ec walk(struct page *p, struct sqlc_conn *c, const char *sql, struct
             f.time = f.event->time;
             f.id = f.event->id;
         }
-        keep(p, f);
+        bool room = keep(p, f);
+        *out_short = ++rows == most && room;
+    }
+    sqlite3_reset(st);
+    return rc == SQLITE_DONE ? EC_OK : EC_UNAVAILABLE;
+}
+
+static enum ec walk(struct page *p, struct sqlc_conn *c, const char *sql, struct err *err)
+{
+    sqlite3_stmt *st = NULL;
+    sqlc_conn_use(c);
+    enum ec ec = sqlite3_prepare_v2(sqlc_handle(NULL), sql, -1, &st, NULL) == SQLITE_OK ? EC_OK : EC_UNAVAILABLE;
+    bool again = true;
+    for (int64_t most = (int64_t)p->rq->limit + 1; !ec && again; most *= 2) {
+        ec = offer(p, st, most, &again);
+    }
+    if (ec) {
+        err_set(err, ec, "the log could not be read: %s", sqlite3_errmsg(sqlc_handle(NULL)));
     }
     sqlite3_finalize(st);
-    return rc == SQLITE_DONE ? EC_OK : err_set(err, EC_UNAVAILABLE, "the log could not be read: %s", sqlite3_errstr(rc));
+    return ec;
 }
 
 /* Attempts with want_data carry their whole event. */
