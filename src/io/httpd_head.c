@@ -1,7 +1,7 @@
 /* What a request's head may say, beyond what llhttp refuses: one form of line end, one form of
  * request line, one Host, one way to tell the body's length. Whatever two servers could read in two
- * ways is refused (design 11.4). Bytes and bodies: httpd_parse.c. SPDX-License-Identifier:
- * Apache-2.0 */
+ * ways is refused (design 11.4). Bytes and bodies: httpd_parse.c.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/httpd_priv.h"
 
 #define METHOD_MOST 32

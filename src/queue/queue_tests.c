@@ -1,6 +1,6 @@
 /* Runs the unit tests of src/queue, one cmocka group per file. The status is 1 when anything
- * failed. A new x_test.c needs a line here, in tests.h and in meson.build. SPDX-License-Identifier:
- * Apache-2.0 */
+ * failed. A new x_test.c needs a line here, in tests.h and in meson.build.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "queue/tests.h"
 
 int main(void)
