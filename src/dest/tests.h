@@ -33,6 +33,7 @@ struct str cred_of(const struct destination *d, const char *key); /* "" when abs
 int dest_check_tests(void);
 int secrets_tests(void);
 int template_tests(void);
+int url_tests(void);
 int webhook_tests(void);
 
 #endif

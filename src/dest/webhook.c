@@ -52,31 +52,36 @@ static void check(const struct dest_conf *conf, const struct destination *d, str
     }
 }
 
-static struct str generate(const struct dest_conf *conf, struct arena *a)
+static struct str render_secret(const struct dest_conf *conf, const struct template_input *in, struct dest_problems *p)
+{
+    struct template *t = NULL;
+    struct err err = {0};
+    CLEANUP(buf_fini) struct buf out;
+    buf_init(&out, SIGNATURE_MOST);
+    if (template_new(conf->secret_template, TEMPLATE_SECRET, &t, &err) || template_try(t, in, &out, &err)) {
+        dest_problem(p, "failed to execute signing secret template: %s", err.text);
+    }
+    template_free(t);
+    return arena_copy(p->arena, buf_str(&out));
+}
+
+static struct str generate(const struct dest_conf *conf, struct dest_problems *p)
 {
     uint8_t bytes[32];
     char alnum[2 * ID_TEXT_MAX];
     random_bytes(bytes, sizeof(bytes));
-    struct buf hex, b64, out;
+    CLEANUP(buf_fini) struct buf hex, b64;
     buf_init(&hex, 128);
     buf_init(&b64, 128);
-    buf_init(&out, SIGNATURE_MOST);
-    hex_add(&hex, bytes, 32);
-    b64_add(&b64, bytes, 32);
+    hex_add(&hex, bytes, sizeof(bytes));
+    b64_add(&b64, bytes, sizeof(bytes));
     id_text(ID_NANOID, alnum);
     id_text(ID_NANOID, alnum + 16);
-    struct template *t;
-    struct str secret = STR("");
-    if (template_new(conf->secret_template, TEMPLATE_SECRET, &t, NULL) == EC_OK) {
-        struct template_input in = {.random_hex = buf_str(&hex), .random_base64 = buf_str(&b64), .random_alphanumeric = {alnum, ALNUM_LENGTH}};
-        template_render(t, &in, &out);
-        secret = arena_copy(a, buf_str(&out));
-        template_free(t);
-    }
+    struct template_input in = {
+        .random_hex = buf_str(&hex), .random_base64 = buf_str(&b64), .random_alphanumeric = {alnum, ALNUM_LENGTH}};
+    struct str secret = render_secret(conf, &in, p);
     explicit_bzero(bytes, sizeof(bytes));
-    buf_fini(&hex);
-    buf_fini(&b64);
-    buf_fini(&out);
+    explicit_bzero(alnum, sizeof(alnum));
     return secret;
 }
 
@@ -219,42 +224,3 @@ const struct dest_ops dest_webhook = {
     .send = send_event,
     .close = close_conn,
 };
-
-static enum ec check_template(struct str text, enum template_kind kind, const char *label, struct err *err)
-{
-    struct template *t;
-    struct err why = {0};
-    if (text.n == 0) {
-        return err_set(err, EC_INVALID, "%s is required", label);
-    }
-    if (template_new(text, kind, &t, &why)) {
-        return err_set(err, EC_INVALID, "invalid %s \"%.*s\": %s", label, STR_ARG(text), why.text);
-    }
-    template_free(t);
-    return EC_OK;
-}
-
-enum ec dest_conf_check(const struct dest_conf *conf, struct err *err)
-{
-    if (conf->webhook_standard) {
-        return EC_OK;
-    }
-    enum ec ec = check_template(conf->content_template, TEMPLATE_CONTENT, "signature content template", err);
-    ec = ec ? ec : check_template(conf->header_template, TEMPLATE_HEADER, "signature header template", err);
-    ec = ec ? ec : check_template(conf->secret_template, TEMPLATE_SECRET, "signing secret template", err);
-    const struct {
-        const char *label;
-        struct str name;
-    } names[] = {{"event ID", conf->event_id_header}, {"signature", conf->signature_header}, {"timestamp", conf->timestamp_header}, {"topic", conf->topic_header}};
-    for (size_t i = 0; !ec && i < ARRAY_LEN(names); i++) {
-        for (size_t k = 0; !ec && k < i; k++) {
-            if (names[i].name.n && str_eq_ci(names[i].name, names[k].name)) {
-                CLEANUP(arena_fini) struct arena a;
-                arena_init(&a);
-                ec = err_set(err, EC_INVALID, "%s and %s headers resolve to the same name \"%.*s\"; pin distinct names or disable one",
-                             names[k].label, names[i].label, STR_ARG(webhook_lower(&a, names[i].name)));
-            }
-        }
-    }
-    return ec;
-}

@@ -72,7 +72,7 @@ static void check(const struct dest_conf *conf, const struct destination *d, str
     }
 }
 
-static struct str generate(const struct dest_conf *conf, struct arena *a)
+static struct str generate(const struct dest_conf *conf, struct dest_problems *p)
 {
     (void)conf;
     uint8_t bytes[32];
@@ -81,7 +81,7 @@ static struct str generate(const struct dest_conf *conf, struct arena *a)
     buf_init(&b, 256);
     buf_addz(&b, "whsec_");
     b64_add(&b, bytes, sizeof(bytes));
-    struct str out = arena_copy(a, buf_str(&b));
+    struct str out = arena_copy(p->arena, buf_str(&b));
     explicit_bzero(bytes, sizeof(bytes));
     buf_fini(&b);
     return out;

@@ -1,158 +1,336 @@
-/* Signing templates. SPDX-License-Identifier: Apache-2.0 */
-#include "dest/shared/template.h"
-
+/* Runs signing templates: walks the tree of template_parse.c over one delivery's values. Steps, variables and output are
+ * bounded. SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "util/hash.h"
+#include "dest/shared/template_priv.h"
 
-enum field { F_EVENT_ID, F_TOPIC, F_BODY, F_UNIX, F_UNIX_MILLI, F_SIGNATURES, F_HEX, F_BASE64, F_ALNUM };
-enum func { FN_JOIN, FN_UPPER, FN_LOWER, FN_B64ENC, FN_SHA256SUM };
-
-static const struct {
-    const char *name;
-    enum field field;
-    unsigned kinds; /* bits of template_kind */
-} fields[] = {
-    {".EventID", F_EVENT_ID, 3},         {".Topic", F_TOPIC, 3},
-    {".Body", F_BODY, 1},                {".Timestamp.Unix", F_UNIX, 3},
-    {".Timestamp.UnixMilli", F_UNIX_MILLI, 3}, {".Signatures", F_SIGNATURES, 2},
-    {".RandomHex", F_HEX, 4},            {".RandomBase64", F_BASE64, 4},
-    {".RandomAlphanumeric", F_ALNUM, 4},
-};
-static const struct {
-    const char *name;
-    enum func func;
-} funcs[] = {{"join", FN_JOIN}, {"upper", FN_UPPER}, {"lower", FN_LOWER}, {"b64enc", FN_B64ENC}, {"sha256sum", FN_SHA256SUM}};
-
-#define FUNCS_MOST 4
-#define SIGNATURES_MOST 2 /* the current secret's and the previous one's */
-struct piece {
-    bool action;
-    struct str text; /* literal */
-    enum field field;
-    int index; /* of .Signatures; -1 = the whole */
-    size_t func_count;
-    struct {
-        enum func func;
-        struct str arg;
-    } funcs[FUNCS_MOST];
-};
-
-struct template {
-    struct arena arena;
-    struct piece *v;
-    size_t n;
-};
-
-static enum ec bad(struct err *err, const char *what, struct str s)
+struct value run_fail(struct run *r, const char *fmt, ...)
 {
-    return err_set(err, EC_INVALID, "%s \"%.*s\"", what, STR_ARG(s));
+    if (!r->failed) {
+        va_list ap;
+        va_start(ap, fmt);
+        r->failed = true;
+        r->why.code = EC_INVALID;
+        vsnprintf(r->why.text, sizeof(r->why.text), fmt, ap);
+        va_end(ap);
+    }
+    return (struct value){.type = V_NIL};
 }
 
-static enum ec parse_field(struct piece *p, struct str word, enum template_kind kind, struct err *err)
+/* ---- fields ---- */
+
+static struct value signatures(struct run *r)
 {
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        if (str_eqz(word, fields[i].name)) {
-            if (!(fields[i].kinds & (1u << kind))) {
-                return bad(err, "can't evaluate field", str_sub(word, 1, word.n));
-            }
-            p->field = fields[i].field;
-            return EC_OK;
+    size_t n = r->in->signature_count;
+    struct value *v = ARENA_ARRAY(&r->arena, struct value, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        v[i] = value_str(r->in->signatures[i]);
+    }
+    return (struct value){.type = V_LIST, .v = v, .n = n};
+}
+
+static struct value root_field(struct run *r, struct str name)
+{
+    const struct template_input *in = r->in;
+    const struct {
+        const char *name;
+        unsigned kinds; /* bits of template_kind */
+        struct str text;
+    } texts[] = {
+        {"EventID", 3, in->event_id},      {"Topic", 3, in->topic},           {"Body", 1, in->body},
+        {"RandomHex", 4, in->random_hex},  {"RandomBase64", 4, in->random_base64},
+        {"RandomAlphanumeric", 4, in->random_alphanumeric},
+    };
+    unsigned bit = 1u << r->kind;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if ((texts[i].kinds & bit) && str_eqz(name, texts[i].name)) {
+            return value_str(texts[i].text);
         }
     }
-    return bad(err, word.n && word.p[0] == '.' ? "can't evaluate field" : "not supported here:", word.n && word.p[0] == '.' ? str_sub(word, 1, word.n) : word);
-}
-
-/* "text" without escapes, or `text`. */
-static bool unquote(struct str s, struct str *out)
-{
-    if (s.n < 2 || (s.p[0] != '"' && s.p[0] != '`') || s.p[s.n - 1] != s.p[0]) {
-        return false;
+    if (str_eqz(name, "Timestamp") && r->kind != TEMPLATE_SECRET) {
+        return (struct value){.type = V_TIME, .i = in->now};
     }
-    struct str in = str_sub(s, 1, s.n - 2);
-    *out = in;
-    return !in.n || (!memchr(in.p, s.p[0], in.n) && (s.p[0] == '`' || !memchr(in.p, '\\', in.n)));
+    if (str_eqz(name, "Signatures") && r->kind == TEMPLATE_HEADER) {
+        return signatures(r);
+    }
+    return run_fail(r, "can't evaluate field %.*s", STR_ARG(name));
 }
 
-static enum ec parse_func(struct piece *p, struct str text, struct err *err)
+static struct value time_format(struct run *r, struct value t, const struct value *args, size_t n)
 {
-    struct str rest = text, name = STR(""), arg = STR("");
-    str_split(&rest, ' ', &name);
-    rest = str_trim(rest);
-    for (size_t i = 0; i < ARRAY_LEN(funcs); i++) {
-        if (!str_eqz(name, funcs[i].name) || p->func_count == FUNCS_MOST) {
-            continue;
+    if (n != 1 || args[0].type != V_STR) {
+        return run_fail(r, "Format wants one text");
+    }
+    CLEANUP(buf_fini) struct buf b;
+    buf_init(&b, 4096);
+    template_time_add(&b, &t, args[0].s);
+    return value_str(arena_copy(&r->arena, buf_str(&b)));
+}
+
+static struct value time_field(struct run *r, struct value t, struct str name, const struct value *args, size_t n)
+{
+    static const struct {
+        const char *name;
+        int64_t divide, multiply;
+    } counts[] = {{"Unix", USEC_PER_SEC, 1}, {"UnixMilli", USEC_PER_MSEC, 1}, {"UnixMicro", 1, 1}, {"UnixNano", 1, 1000}};
+    static const struct {
+        const char *name;
+        char part;
+    } parts[] = {{"Year", 'Y'}, {"Day", 'D'}, {"Hour", 'h'}, {"Minute", 'm'}, {"Second", 's'}};
+    if (str_eqz(name, "Format")) {
+        return time_format(r, t, args, n);
+    }
+    if (n) {
+        return run_fail(r, "too many arguments for %.*s", STR_ARG(name));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        if (str_eqz(name, counts[i].name)) {
+            int64_t rest = t.i % counts[i].divide;
+            return value_int((t.i / counts[i].divide - (rest < 0)) * counts[i].multiply);
         }
-        if (funcs[i].func == FN_JOIN ? !unquote(rest, &arg) : rest.n > 0) {
-            return bad(err, "wrong arguments for", name);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (str_eqz(name, parts[i].name)) {
+            return value_int(template_time_part(&t, parts[i].part));
         }
-        bool list = p->field == F_SIGNATURES && p->index < 0 && p->func_count == 0;
-        if (list && funcs[i].func != FN_JOIN) {
-            return bad(err, "not for a list:", name);
+    }
+    if (str_eqz(name, "UTC") || str_eqz(name, "Local")) {
+        t.utc = str_eqz(name, "UTC");
+        return t;
+    }
+    return run_fail(r, "can't evaluate field %.*s", STR_ARG(name));
+}
+
+/* Arguments belong to the last field, a method. */
+static struct value follow(struct run *r, struct value v, const struct field_name *f, const struct value *args, size_t n)
+{
+    bool method = v.type == V_TIME && f;
+    for (; f && !r->failed; f = f->next) {
+        bool last = !f->next;
+        if (v.type == V_ROOT) {
+            v = root_field(r, f->name);
+            method = false;
+        } else if (v.type == V_TIME) {
+            v = time_field(r, v, f->name, last ? args : NULL, last ? n : 0);
+            method = last;
+        } else {
+            return run_fail(r, "can't evaluate field %.*s", STR_ARG(f->name));
         }
-        p->funcs[p->func_count].func = funcs[i].func;
-        p->funcs[p->func_count++].arg = arg;
+    }
+    return n && !method ? run_fail(r, "can't give argument to non-function") : v;
+}
+
+/* ---- pipelines ---- */
+
+static struct value eval_pipe(struct run *r, const struct pipe *p, struct value dot);
+
+static struct value call(struct run *r, const struct template_func *f, const struct value *args, size_t n)
+{
+    if (n < f->least || n > f->most) {
+        return run_fail(r, "wrong number of args for %s: got %zu", f->name, n);
+    }
+    return f->fn(r, args, n);
+}
+
+static struct value variable(struct run *r, struct str name)
+{
+    for (size_t i = r->var_count; i-- > 0;) {
+        if (str_eq(r->vars[i].name, name)) {
+            return r->vars[i].value;
+        }
+    }
+    return run_fail(r, "undefined variable \"%.*s\"", STR_ARG(name));
+}
+
+static struct value eval_operand(struct run *r, const struct operand *o, struct value dot, const struct value *args, size_t n)
+{
+    struct value v = o->value;
+    switch (o->kind) {
+    case O_FUNC:
+        v = call(r, o->func, args, n);
+        n = 0;
+        break;
+    case O_DOT:
+        v = dot;
+        break;
+    case O_VAR:
+        v = variable(r, o->name);
+        break;
+    case O_PIPE:
+        v = eval_pipe(r, o->pipe, dot);
+        break;
+    case O_VALUE:
+        break;
+    }
+    return r->failed ? v : follow(r, v, o->fields, args, n);
+}
+
+static struct value eval_command(struct run *r, const struct command *c, struct value dot, const struct value *piped)
+{
+    struct value args[ARGS_MOST + 1];
+    size_t n = 0;
+    if (++r->steps > STEPS_MOST) {
+        return run_fail(r, "too many steps");
+    }
+    for (const struct operand *o = c->first->next; o && !r->failed; o = o->next) {
+        args[n++] = eval_operand(r, o, dot, NULL, 0);
+    }
+    if (piped) {
+        args[n++] = *piped;
+    }
+    return r->failed ? (struct value){.type = V_NIL} : eval_operand(r, c->first, dot, args, n);
+}
+
+static void set_variable(struct run *r, struct str name, bool declares, struct value v)
+{
+    for (size_t i = r->var_count; !declares && i-- > 0;) {
+        if (str_eq(r->vars[i].name, name)) {
+            r->vars[i].value = v;
+            return;
+        }
+    }
+    if (!declares || r->var_count == VARS_MOST) {
+        run_fail(r, "undefined variable \"%.*s\"", STR_ARG(name));
+        return;
+    }
+    r->vars[r->var_count].name = name;
+    r->vars[r->var_count++].value = v;
+}
+
+static struct value eval_pipe(struct run *r, const struct pipe *p, struct value dot)
+{
+    struct value v = {.type = V_NIL};
+    for (const struct command *c = p->first; c && !r->failed; c = c->next) {
+        struct value before = v;
+        v = eval_command(r, c, dot, c == p->first ? NULL : &before);
+    }
+    if (p->var_count == 1 && !r->failed) {
+        set_variable(r, p->vars[0], p->declares, v);
+    }
+    return v;
+}
+
+/* ---- nodes ---- */
+
+static void run_nodes(struct run *r, const struct node *n, struct value dot);
+
+static void run_range(struct run *r, const struct node *n, struct value dot)
+{
+    struct value list = eval_pipe(r, n->pipe, dot);
+    if (!r->failed && list.type != V_LIST) {
+        run_fail(r, "range can't iterate over it: not a list");
+        return;
+    }
+    for (size_t i = 0; i < list.n && !r->failed; i++) {
+        size_t kept = r->var_count;
+        if (n->pipe->var_count == 1) {
+            set_variable(r, n->pipe->vars[0], true, list.v[i]);
+        } else if (n->pipe->var_count == 2) {
+            set_variable(r, n->pipe->vars[0], true, value_int((int64_t)i));
+            set_variable(r, n->pipe->vars[1], true, list.v[i]);
+        }
+        run_nodes(r, n->body, list.v[i]);
+        r->var_count = kept;
+    }
+    if (!r->failed && list.n == 0) {
+        run_nodes(r, n->otherwise, dot);
+    }
+}
+
+static void run_node(struct run *r, const struct node *n, struct value dot)
+{
+    if (n->kind == N_TEXT) {
+        buf_adds(r->out, n->text);
+        return;
+    }
+    size_t kept = r->var_count;
+    if (n->kind == N_RANGE) {
+        run_range(r, n, dot);
+        r->var_count = kept;
+        return;
+    }
+    struct value v = eval_pipe(r, n->pipe, dot);
+    if (r->failed) {
+        return;
+    }
+    if (n->kind == N_PIPE) {
+        if (n->pipe->var_count == 0) {
+            value_add(r->out, &v);
+        }
+        return; /* a variable lives until its block ends */
+    }
+    bool yes = value_is_true(&v);
+    run_nodes(r, yes ? n->body : n->otherwise, yes && n->kind == N_WITH ? v : dot);
+    r->var_count = kept;
+}
+
+static void run_nodes(struct run *r, const struct node *n, struct value dot)
+{
+    for (; n && !r->failed; n = n->next) {
+        if (++r->steps > STEPS_MOST || r->out->over) {
+            run_fail(r, "too many steps or too long");
+            return;
+        }
+        run_node(r, n, dot);
+    }
+}
+
+enum ec template_try(const struct template *t, const struct template_input *in, struct buf *out, struct err *err)
+{
+    struct run r = {.kind = t->kind, .in = in, .out = out};
+    struct value root = {.type = V_ROOT};
+    arena_init(&r.arena);
+    set_variable(&r, STR("$"), true, root);
+    run_nodes(&r, t->first, root);
+    if (!r.failed && out->over) {
+        run_fail(&r, "the result is too long");
+    }
+    arena_fini(&r.arena);
+    if (r.failed && err) {
+        *err = r.why;
+    }
+    return r.failed ? EC_INVALID : EC_OK;
+}
+
+bool template_render(const struct template *t, const struct template_input *in, struct buf *out)
+{
+    return template_try(t, in, out, NULL) == EC_OK;
+}
+
+/* ---- making one ---- */
+
+/* A run over made-up values finds fields and functions that do not fit; not what depends on the data. Secrets are left to
+ * their first use. */
+static enum ec dry_run(const struct template *t, struct err *err)
+{
+    static const char *const what[] = {"content", "header"};
+    const struct str two[] = {STR("sig_current"), STR("sig_previous")};
+    const struct template_input in = {
+        .event_id = STR("evt_validation"),
+        .topic = STR("validation.topic"),
+        .body = STR("{\"validation\":true}"),
+        .now = wall_now(),
+        .signatures = two,
+        .signature_count = 2,
+    };
+    struct err why = {0};
+    CLEANUP(buf_fini) struct buf b;
+    buf_init(&b, 1024 * 1024);
+    if (t->kind == TEMPLATE_SECRET || !template_try(t, &in, &b, &why)) {
         return EC_OK;
     }
-    return bad(err, "function not supported:", name);
-}
-
-static enum ec parse_action(struct piece *p, struct str text, enum template_kind kind, struct err *err)
-{
-    struct str rest = str_trim(text), part = STR("");
-    p->action = true;
-    p->index = -1;
-    str_split(&rest, '|', &part);
-    part = str_trim(part);
-    if (str_starts(part, STR("index "))) {
-        struct str words = str_trim(str_sub(part, 6, part.n)), list;
-        int64_t at;
-        str_split(&words, ' ', &list);
-        if (!str_to_i64(str_trim(words), &at)) {
-            return bad(err, "not supported here:", part);
-        }
-        if (at < 0 || at >= SIGNATURES_MOST) {
-            return bad(err, "index out of range:", part);
-        }
-        p->index = (int)at;
-        part = list;
-    }
-    enum ec ec = parse_field(p, part, kind, err);
-    if (!ec && p->index >= 0 && p->field != F_SIGNATURES) {
-        ec = bad(err, "not a list:", part);
-    }
-    while (!ec && rest.p && str_split(&rest, '|', &part)) {
-        ec = parse_func(p, str_trim(part), err);
-    }
-    return ec;
+    return err_set(err, EC_INVALID, "signature %s template execution failed: %s", what[t->kind], why.text);
 }
 
 enum ec template_new(struct str text, enum template_kind kind, struct template **out, struct err *err)
 {
     struct template *t = xcalloc(1, sizeof(*t));
     arena_init(&t->arena);
-    text = arena_copy(&t->arena, text);
-    t->v = ARENA_ARRAY(&t->arena, struct piece, text.n / 2 + 2);
-    enum ec ec = EC_OK;
-    while (!ec && text.n) {
-        size_t open, close;
-        if (!str_find(text, STR("{{"), &open)) {
-            open = text.n;
-        }
-        if (open) {
-            t->v[t->n++].text = str_sub(text, 0, open);
-        }
-        text = str_sub(text, open, text.n);
-        if (!text.n) {
-            break;
-        }
-        if (!str_find(text, STR("}}"), &close)) {
-            ec = bad(err, "unclosed action in", text);
-            break;
-        }
-        ec = parse_action(&t->v[t->n++], str_sub(text, 2, close - 2), kind, err);
-        text = str_sub(text, close + 2, text.n);
-    }
+    t->kind = kind;
+    enum ec ec = template_parse(t, text, err);
+    ec = ec ? ec : dry_run(t, err);
     if (ec) {
         template_free(t);
         return ec;
@@ -167,103 +345,4 @@ void template_free(struct template *t)
         arena_fini(&t->arena);
         free(t);
     }
-}
-
-static void add_signatures(const struct template_input *in, struct str separator, struct buf *b)
-{
-    for (size_t i = 0; i < in->signature_count; i++) {
-        buf_adds(b, i ? separator : STR(""));
-        buf_adds(b, in->signatures[i]);
-    }
-}
-
-static void add_field(const struct piece *p, const struct template_input *in, struct buf *b)
-{
-    switch (p->field) {
-    case F_EVENT_ID:
-        buf_adds(b, in->event_id);
-        break;
-    case F_TOPIC:
-        buf_adds(b, in->topic);
-        break;
-    case F_BODY:
-        buf_adds(b, in->body);
-        break;
-    case F_UNIX:
-        buf_addi(b, in->now / USEC_PER_SEC);
-        break;
-    case F_UNIX_MILLI:
-        buf_addi(b, in->now / USEC_PER_MSEC);
-        break;
-    case F_SIGNATURES:
-        if (p->index >= 0) {
-            buf_adds(b, in->signatures[p->index]);
-        } else if (p->func_count && p->funcs[0].func == FN_JOIN) {
-            add_signatures(in, p->funcs[0].arg, b);
-        } else {
-            buf_addc(b, '[');
-            add_signatures(in, STR(" "), b);
-            buf_addc(b, ']');
-        }
-        break;
-    case F_HEX:
-        buf_adds(b, in->random_hex);
-        break;
-    case F_BASE64:
-        buf_adds(b, in->random_base64);
-        break;
-    case F_ALNUM:
-        buf_adds(b, in->random_alphanumeric);
-        break;
-    }
-}
-
-static void apply(enum func func, struct buf *b)
-{
-    uint8_t digest[32];
-    struct buf old = *b;
-    switch (func) {
-    case FN_JOIN:
-        return;
-    case FN_UPPER:
-    case FN_LOWER:
-        for (size_t i = 0; i < b->n; i++) {
-            char c = b->p[i];
-            bool up = func == FN_UPPER && c >= 'a' && c <= 'z', down = func == FN_LOWER && c >= 'A' && c <= 'Z';
-            b->p[i] = up || down ? (char)(c ^ 0x20) : c;
-        }
-        return;
-    case FN_B64ENC:
-        buf_init(b, old.max);
-        b64_add(b, (const uint8_t *)old.p, old.n);
-        break;
-    case FN_SHA256SUM:
-        sha256(buf_str(&old), digest);
-        buf_init(b, old.max);
-        hex_add(b, digest, 32);
-        break;
-    }
-    buf_fini(&old);
-}
-
-bool template_render(const struct template *t, const struct template_input *in, struct buf *out)
-{
-    for (size_t i = 0; i < t->n; i++) {
-        const struct piece *p = &t->v[i];
-        if (!p->action) {
-            buf_adds(out, p->text);
-            continue;
-        }
-        if (p->index >= 0 && (size_t)p->index >= in->signature_count) {
-            return false;
-        }
-        CLEANUP(buf_fini) struct buf b;
-        buf_init(&b, out->max);
-        add_field(p, in, &b);
-        for (size_t k = 0; k < p->func_count; k++) {
-            apply(p->funcs[k].func, &b);
-        }
-        buf_adds(out, buf_str(&b));
-    }
-    return !out->over;
 }

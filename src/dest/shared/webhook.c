@@ -145,7 +145,7 @@ struct str webhook_lower(struct arena *a, struct str s)
     return (struct str){p, s.n};
 }
 
-static bool name_is_plain(struct str s)
+bool webhook_name_is_plain(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -157,7 +157,7 @@ static bool name_is_plain(struct str s)
     return s.n > 0;
 }
 
-static bool reserved(struct str name)
+bool webhook_name_is_reserved(struct str name)
 {
     static const char *const names[] = {"content-type", "content-length", "host", "connection", "user-agent"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -177,9 +177,9 @@ void webhook_check_custom_headers(const struct destination *d, struct dest_probl
     }
     for (size_t i = 0; i < m.n; i++) {
         struct str name = webhook_lower(p->arena, m.v[i].key), value = m.v[i].value;
-        if (!name_is_plain(name)) {
+        if (!webhook_name_is_plain(name)) {
             dest_problem(p, "config.custom_headers.%.*s failed pattern validation", STR_ARG(name));
-        } else if (reserved(name)) {
+        } else if (webhook_name_is_reserved(name)) {
             dest_problem(p, "config.custom_headers.%.*s is forbidden", STR_ARG(name));
         } else if (value.n == 0) {
             dest_problem(p, "config.custom_headers.%.*s is required", STR_ARG(name));
@@ -301,10 +301,10 @@ static bool tenant_may(const struct destination *now, const struct destination *
 }
 
 void webhook_prepare(const struct dest_conf *conf, struct destination *now, const struct destination *before, enum dest_role role,
-                     struct dest_problems *p, struct str (*generate)(const struct dest_conf *conf, struct arena *a))
+                     struct dest_problems *p, struct str (*generate)(const struct dest_conf *conf, struct dest_problems *p))
 {
     if (truthy(cred(now, "rotate_secret"))) {
-        rotate(now, before, p, generate(conf, p->arena));
+        rotate(now, before, p, generate(conf, p));
         return;
     }
     const struct destination *from = now;
@@ -319,7 +319,7 @@ void webhook_prepare(const struct dest_conf *conf, struct destination *now, cons
         v[i] = arena_copy(p->arena, cred(from, keys[i]));
     }
     if (!before && v[0].n == 0 && v[1].n == 0 && v[2].n == 0) {
-        v[0] = generate(conf, p->arena);
+        v[0] = generate(conf, p);
     }
     if (v[1].n && v[2].n == 0) {
         v[2] = in_a_day(p->arena);
