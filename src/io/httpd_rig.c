@@ -66,6 +66,13 @@ static void hold(struct httpd_rig *r, struct http_req *rq, bool later)
     }
 }
 
+static void release_all(struct httpd_rig *r)
+{
+    while (!list_empty(&r->held)) {
+        release(CONTAINER_OF(r->held.next, struct held, link));
+    }
+}
+
 static void on_request(void *arg, struct http_req *rq)
 {
     struct httpd_rig *r = arg;
@@ -83,7 +90,12 @@ static void on_request(void *arg, struct http_req *rq)
         http_reply(rq, &(struct http_reply){.status = 204, .body = STR("no such thing")});
     } else if (str_eq(rq->path, STR("/inject"))) {
         http_reply(rq, &(struct http_reply){.status = 200, .headers = bad, .header_count = 3});
+    } else if (str_eq(rq->path, STR("/peer"))) {
+        http_reply(rq, &(struct http_reply){.status = 200, .body = rq->peer});
     } else {
+        if (str_eq(rq->path, STR("/free"))) {
+            release_all(r);
+        }
         answer(rq);
     }
 }
@@ -161,9 +173,7 @@ void httpd_rig_stop(struct httpd_rig *r)
 
 static void do_release(struct call *c)
 {
-    while (!list_empty(&c->rig->held)) {
-        release(CONTAINER_OF(c->rig->held.next, struct held, link));
-    }
+    release_all(c->rig);
 }
 
 void httpd_rig_release(struct httpd_rig *r)

@@ -9,9 +9,10 @@
 
 #include "io/httpd.h"
 
-/* Paths: /later answers a few turns later, /hold when the client is gone or httpd_rig_release, /big
- * with HTTPD_RIG_BIG bytes, /close closes, /204 says 204 with a body, /inject has line ends in
- * header values. All others: 200 and "METHOD path?query [body]". */
+/* Paths: /later answers a few turns later, /hold when the client is gone or httpd_rig_release or
+ * /free says so, /big with HTTPD_RIG_BIG bytes, /close closes, /204 says 204 with a body, /inject
+ * has line ends in header values, /peer tells the client's address. All others: 200 and "METHOD
+ * path?query [body]". */
 #define HTTPD_RIG_BIG (32u << 20)
 
 struct httpd_rig {

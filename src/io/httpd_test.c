@@ -187,6 +187,37 @@ static void test_one_at_a_time(void **state)
     httpd_rig_close(&r);
 }
 
+/* A handler answers for another connection while its own has gathered output. */
+static void test_replies_find_their_connection(void **state)
+{
+    (void)state;
+    struct httpd_rig r;
+    struct wire_reply reply;
+    CLEANUP(buf_fini) struct buf in;
+    buf_init(&in, IN_MAX);
+    httpd_rig_open(&r, NULL);
+    int held = wire_ask(&r, GET("/hold") GET("/after"));
+    assert_true(httpd_rig_reaches(&r.requests, 1));
+    int other = wire_ask(&r, GET("/1") GET("/free") GET("/peer"));
+    shutdown(other, SHUT_WR);
+    assert_true(wire_read_all(other, &in));
+    struct str rest = buf_str(&in);
+    assert_true(wire_reply(&rest, false, &reply) && str_eq(reply.body, STR("GET /1? []")));
+    assert_true(wire_reply(&rest, false, &reply) && str_eq(reply.body, STR("GET /free? []")));
+    assert_true(wire_reply(&rest, false, &reply) && str_eq(reply.body, STR("127.0.0.1")));
+    assert_int_equal(rest.n, 0);
+    close(other);
+    buf_reset(&in);
+    shutdown(held, SHUT_WR);
+    assert_true(wire_read_all(held, &in));
+    rest = buf_str(&in);
+    assert_true(wire_reply(&rest, false, &reply) && str_eq(reply.body, STR("GET /hold? []")));
+    assert_true(wire_reply(&rest, false, &reply) && str_eq(reply.body, STR("GET /after? []")));
+    assert_int_equal(rest.n, 0);
+    close(held);
+    httpd_rig_close(&r);
+}
+
 /* ---- clocks ---- */
 
 /* Sends first, then a byte each 20 ms until the server closes; returns how long that took. */
@@ -301,6 +332,7 @@ int httpd_tests(void)
         cmocka_unit_test(test_large_reply_whole),
         cmocka_unit_test(test_pipelines),
         cmocka_unit_test(test_one_at_a_time),
+        cmocka_unit_test(test_replies_find_their_connection),
         cmocka_unit_test(test_slow_heads_and_bodies),
         cmocka_unit_test(test_idle_ends),
         cmocka_unit_test(test_handlers_have_no_clock),
