@@ -31,6 +31,7 @@ struct str cred_of(const struct destination *d, const char *key); /* "" when abs
 
 /* Each runs the group of its file and returns the number of failures. */
 int dest_check_tests(void);
+int pool_tests(void);
 int secrets_tests(void);
 int template_tests(void);
 int url_tests(void);
