@@ -1,5 +1,6 @@
-/* Start-up checks of what an operator sets for webhooks: signing templates, header names, the proxy. Not for a destination's own
- * config: that is dest_validate. Order and words: destinations.md 4.2. SPDX-License-Identifier: Apache-2.0 */
+/* Start-up checks of what an operator sets for webhooks: signing templates, header names, the
+ * proxy. Not for a destination's own config: that is dest_validate. Order and words:
+ * destinations.md 4.2. SPDX-License-Identifier: Apache-2.0 */
 #include "dest/shared/template.h"
 #include "dest/shared/url.h"
 #include "dest/shared/webhook.h"
@@ -24,31 +25,38 @@ static struct str quoted(struct str s, struct arena *a)
 static bool is_pinned(const struct dest_conf *conf, const struct header_name *h)
 {
     size_t n = conf->header_prefix.n;
-    return !str_starts(h->name, conf->header_prefix) || !str_eqz(str_sub(h->name, n, h->name.n), h->key);
+    return !str_starts(h->name, conf->header_prefix) ||
+           !str_eqz(str_sub(h->name, n, h->name.n), h->key);
 }
 
-static enum ec check_pinned(const struct dest_conf *conf, const struct header_name *h, struct arena *a, struct err *err)
+static enum ec check_pinned(const struct dest_conf *conf, const struct header_name *h,
+                            struct arena *a, struct err *err)
 {
     if (h->name.n == 0 || !is_pinned(conf, h)) {
         return EC_OK;
     }
     if (!webhook_name_is_plain(h->name)) {
-        return err_set(err, EC_INVALID, "invalid %s header name %.*s: must match " NAME_FORM, h->label, STR_ARG(quoted(h->name, a)));
+        return err_set(err, EC_INVALID, "invalid %s header name %.*s: must match " NAME_FORM,
+                       h->label, STR_ARG(quoted(h->name, a)));
     }
     if (webhook_name_is_reserved(h->name)) {
-        return err_set(err, EC_INVALID, "invalid %s header name %.*s: reserved header", h->label, STR_ARG(quoted(h->name, a)));
+        return err_set(err, EC_INVALID, "invalid %s header name %.*s: reserved header", h->label,
+                       STR_ARG(quoted(h->name, a)));
     }
     return EC_OK;
 }
 
-static enum ec check_distinct(const struct header_name *names, size_t count, struct arena *a, struct err *err)
+static enum ec check_distinct(const struct header_name *names, size_t count, struct arena *a,
+                              struct err *err)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < i; k++) {
             if (names[i].name.n && str_eq_ci(names[i].name, names[k].name)) {
                 return err_set(err, EC_INVALID,
-                               "%s and %s headers resolve to the same name %.*s; pin distinct names or disable one", names[k].label,
-                               names[i].label, STR_ARG(quoted(webhook_lower(a, names[i].name), a)));
+                               "%s and %s headers resolve to the same name %.*s; pin distinct "
+                               "names or disable one",
+                               names[k].label, names[i].label,
+                               STR_ARG(quoted(webhook_lower(a, names[i].name), a)));
             }
         }
     }
@@ -84,7 +92,8 @@ static enum ec check_templates(const struct dest_conf *conf, struct arena *a, st
         struct template *t = NULL;
         struct err why = {0};
         if (template_new(v[i].text, (enum template_kind)i, &t, &why)) {
-            return err_set(err, EC_INVALID, "invalid %s %.*s: %s", v[i].label, STR_ARG(quoted(v[i].text, a)), why.text);
+            return err_set(err, EC_INVALID, "invalid %s %.*s: %s", v[i].label,
+                           STR_ARG(quoted(v[i].text, a)), why.text);
         }
         template_free(t);
     }
@@ -105,7 +114,8 @@ static enum ec check_proxy(const struct dest_conf *conf, struct arena *a, struct
 {
     struct target_url unused;
     size_t at;
-    bool bad = conf->proxy_url.n && str_find(conf->proxy_url, STR("://"), &at) && !target_url_parse(conf->proxy_url, a, &unused);
+    bool bad = conf->proxy_url.n && str_find(conf->proxy_url, STR("://"), &at) &&
+               !target_url_parse(conf->proxy_url, a, &unused);
     return bad ? err_set(err, EC_INVALID, "invalid proxy URL: it does not parse") : EC_OK;
 }
 

@@ -1,5 +1,5 @@
-/* The registry, and what every type's field table decides: validation, masking, descriptions. Spec: destinations.md 1, 2.
- * SPDX-License-Identifier: Apache-2.0 */
+/* The registry, and what every type's field table decides: validation, masking, descriptions. Spec:
+ * destinations.md 1, 2. SPDX-License-Identifier: Apache-2.0 */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "dest/dest.h"
 
@@ -16,7 +16,8 @@ struct dest_registry {
     const struct dest_conf *conf;
 };
 
-struct dest_registry *dest_registry_new(const struct dest_ops *const *types, size_t count, size_t listed, const struct dest_conf *conf)
+struct dest_registry *dest_registry_new(const struct dest_ops *const *types, size_t count,
+                                        size_t listed, const struct dest_conf *conf)
 {
     struct dest_registry *r = xcalloc(1, sizeof(*r));
     *r = (struct dest_registry){types, count, listed, conf};
@@ -74,7 +75,9 @@ static bool pattern_matches(const char *pattern, struct str s)
 {
     int code;
     PCRE2_SIZE at;
-    pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
+    pcre2_code *re =
+        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                      PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
     if (!re) {
         return false;
     }
@@ -96,7 +99,8 @@ static struct str field_value(const struct destination *d, const struct dest_fie
     return v;
 }
 
-static void check_field(const struct destination *d, const struct dest_field *f, struct dest_problems *p)
+static void check_field(const struct destination *d, const struct dest_field *f,
+                        struct dest_problems *p)
 {
     struct str v = field_value(d, f);
     const char *part = f->credential ? "credentials" : "config";
@@ -113,7 +117,8 @@ static void check_field(const struct destination *d, const struct dest_field *f,
     }
 }
 
-static void check_all(const struct dest_registry *r, const struct dest_ops *t, const struct destination *d, struct dest_problems *p)
+static void check_all(const struct dest_registry *r, const struct dest_ops *t,
+                      const struct destination *d, struct dest_problems *p)
 {
     for (int credentials = 0; credentials < 2; credentials++) {
         for (const struct dest_field *f = t->fields; f->key; f++) {
@@ -127,8 +132,10 @@ static void check_all(const struct dest_registry *r, const struct dest_ops *t, c
     }
 }
 
-/* A create is checked, then prepared; an edit is prepared, then checked when config or credentials changed. */
-enum ec dest_validate(const struct dest_registry *r, struct destination *d, const struct destination *before, enum dest_role role,
+/* A create is checked, then prepared; an edit is prepared, then checked when config or credentials
+ * changed. */
+enum ec dest_validate(const struct dest_registry *r, struct destination *d,
+                      const struct destination *before, enum dest_role role,
                       struct dest_problems *p)
 {
     const struct dest_ops *t = dest_type(r, d->type);
@@ -142,7 +149,8 @@ enum ec dest_validate(const struct dest_registry *r, struct destination *d, cons
     if (p->n == 0 && t->prepare) {
         t->prepare(r->conf, d, before, role, p);
     }
-    bool changed = before && (!strmap_equal(&d->config, &before->config) || !credmap_equal(&d->credentials, &before->credentials));
+    bool changed = before && (!strmap_equal(&d->config, &before->config) ||
+                              !credmap_equal(&d->credentials, &before->credentials));
     if (p->n == 0 && changed) {
         check_all(r, t, d, p);
     }
@@ -208,7 +216,8 @@ static bool hidden_previous(const struct destination *d, struct str key)
     return until && time_parse(secret_reveal(until), &at, NULL) && wall_now() > at;
 }
 
-void dest_add_credentials_json(const struct dest_registry *r, const struct destination *d, struct buf *b)
+void dest_add_credentials_json(const struct dest_registry *r, const struct destination *d,
+                               struct buf *b)
 {
     const struct dest_ops *t = dest_type(r, d->type);
     bool first = true;
@@ -248,7 +257,8 @@ static bool is_mask_of(struct str sent, struct str stored)
     return stored.n && str_eq(sent, buf_str(&shown)) && !str_eq(sent, stored);
 }
 
-void dest_unmask(const struct dest_registry *r, struct destination *now, const struct destination *before)
+void dest_unmask(const struct dest_registry *r, struct destination *now,
+                 const struct destination *before)
 {
     const struct dest_ops *t = dest_type(r, now->type);
     for (size_t i = 0; i < now->credentials.n; i++) {
@@ -264,7 +274,8 @@ void dest_unmask(const struct dest_registry *r, struct destination *now, const s
         struct strpair *c = &now->config.v[i];
         const struct dest_field *f = field_of(t, c->key, false);
         struct str old;
-        if (f && f->sensitive && strmap_get(&before->config, c->key, &old) && is_mask_of(c->value, old)) {
+        if (f && f->sensitive && strmap_get(&before->config, c->key, &old) &&
+            is_mask_of(c->value, old)) {
             c->value = arena_copy(&now->arena, old);
         }
     }

@@ -30,9 +30,9 @@ static void templates(void **state)
     struct dest_conf c = conf_default();
     conf_accepted(c);
     c.header_template = STR("v0={{.Body}}");
-    conf_refused(
-        c, "invalid signature header template \"v0={{.Body}}\": signature header template execution failed: "
-           "can't evaluate field Body");
+    conf_refused(c, "invalid signature header template \"v0={{.Body}}\": signature header template "
+                    "execution failed: "
+                    "can't evaluate field Body");
     c.webhook_standard = true;
     conf_accepted(c);
     c = conf_default();
@@ -97,7 +97,8 @@ static void header_names(void **state)
     c.signature_header = STR("Content-Type");
     conf_refused(c, "invalid signature header name \"Content-Type\": reserved header");
     c.signature_header = STR("a b");
-    conf_refused(c, "invalid signature header name \"a b\": must match ^[a-zA-Z0-9][a-zA-Z0-9_-]*$");
+    conf_refused(c,
+                 "invalid signature header name \"a b\": must match ^[a-zA-Z0-9][a-zA-Z0-9_-]*$");
     c = conf_default();
     c.header_prefix = STR("a b "); /* not checked, nor what comes of it */
     c.topic_header = STR("a b topic");

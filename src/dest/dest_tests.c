@@ -48,7 +48,8 @@ struct str cred_of(const struct destination *d, const char *key)
 
 int main(void)
 {
-    int (*const groups[])(void) = {dest_check_tests, pool_tests, secrets_tests, template_tests, url_tests, webhook_tests};
+    int (*const groups[])(void) = {dest_check_tests, pool_tests, secrets_tests,
+                                   template_tests,   url_tests,  webhook_tests};
     int failed = 0;
     for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
         failed += groups[i]();

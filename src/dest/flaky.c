@@ -1,19 +1,33 @@
-/* A destination that fails as its config says, without a network: for tests of retries, deadlines and shutdown.
- * Registered in test builds only. The config's keys:
- *   fail_first     attempts up to this number fail
- *   code           the code of a failed attempt ("500")
- *   retry_after_s  said with a failure
- *   delay_ms       how long each answer takes; the deadline gives "timeout"
+/* A destination that fails as its config says, without a network: for tests of retries, deadlines
+ * and shutdown. Registered in test builds only. The config's keys: fail_first     attempts up to
+ * this number fail code           the code of a failed attempt ("500") retry_after_s  said with a
+ * failure delay_ms       how long each answer takes; the deadline gives "timeout"
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dest/dest.h"
 
 #define NUMBER "^[0-9]{1,9}$"
 
 static const struct dest_field fields[] = {
-    {.key = "fail_first", .type = "text", .label = "Fail first", .description = "Attempts that fail", .pattern = NUMBER},
-    {.key = "code", .type = "text", .label = "Code", .description = "Code of a failure", .max_length = 32},
-    {.key = "retry_after_s", .type = "text", .label = "Retry after", .description = "Seconds", .pattern = NUMBER},
-    {.key = "delay_ms", .type = "text", .label = "Delay", .description = "Milliseconds before an answer", .pattern = NUMBER},
+    {.key = "fail_first",
+     .type = "text",
+     .label = "Fail first",
+     .description = "Attempts that fail",
+     .pattern = NUMBER},
+    {.key = "code",
+     .type = "text",
+     .label = "Code",
+     .description = "Code of a failure",
+     .max_length = 32},
+    {.key = "retry_after_s",
+     .type = "text",
+     .label = "Retry after",
+     .description = "Seconds",
+     .pattern = NUMBER},
+    {.key = "delay_ms",
+     .type = "text",
+     .label = "Delay",
+     .description = "Milliseconds before an answer",
+     .pattern = NUMBER},
     {.key = NULL},
 };
 
@@ -44,7 +58,8 @@ static void finish(struct answer *a)
     bool fails = a->late || rq->number <= number(d, STR("fail_first"), 0);
     struct str code = STR("500");
     strmap_get(&d->config, STR("code"), &code);
-    rq->outcome = (struct outcome){.delivered = !fails, .code = fails ? code : STR("OK"), .retry_after_s = -1};
+    rq->outcome = (struct outcome){
+        .delivered = !fails, .code = fails ? code : STR("OK"), .retry_after_s = -1};
     if (a->late) {
         rq->outcome.code = STR("timeout");
     } else if (fails) {
@@ -73,7 +88,8 @@ static void send_event(void *conn, struct dest_send *rq)
 {
     (void)conn;
     struct answer *a = ARENA_NEW(&rq->arena, struct answer);
-    nsec_t now = io_now(rq->op.io), at = now + number(rq->destination, STR("delay_ms"), 0) * NSEC_PER_MSEC;
+    nsec_t now = io_now(rq->op.io),
+           at = now + number(rq->destination, STR("delay_ms"), 0) * NSEC_PER_MSEC;
     a->rq = rq;
     a->late = rq->op.deadline && at > rq->op.deadline;
     at = a->late ? rq->op.deadline : at;

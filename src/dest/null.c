@@ -1,5 +1,5 @@
-/* A destination that takes everything at once and sends nothing: for tests and measurements of the rest of the
- * program. Registered in test builds only. Neighbour: flaky.c, which fails on request.
+/* A destination that takes everything at once and sends nothing: for tests and measurements of the
+ * rest of the program. Registered in test builds only. Neighbour: flaky.c, which fails on request.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dest/dest.h"
 

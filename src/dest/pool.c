@@ -1,5 +1,6 @@
-/* Open destinations of one delivery thread, by version: an edit makes a new version, so a rotated secret takes effect with the
- * next delivery. The least recently used idle one is closed first. SPDX-License-Identifier: Apache-2.0 */
+/* Open destinations of one delivery thread, by version: an edit makes a new version, so a rotated
+ * secret takes effect with the next delivery. The least recently used idle one is closed first.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "dest/dest.h"
@@ -88,7 +89,8 @@ void dest_pool_free(struct dest_pool *p)
     free(p);
 }
 
-static struct open_dest *find(struct dest_pool *p, struct destination *d, const struct dest_ops *ops)
+static struct open_dest *find(struct dest_pool *p, struct destination *d,
+                              const struct dest_ops *ops)
 {
     struct open_dest *o = map_get(&p->open, (struct str){(const char *)&d, sizeof(d)});
     if (!o) {
@@ -96,7 +98,8 @@ static struct open_dest *find(struct dest_pool *p, struct destination *d, const 
         o->d = destination_ref(d);
         o->ops = ops;
         list_init(&o->link);
-        if (ops->open && !ops->open(o->conn, dest_registry_conf(p->registry), d, p->http, &o->failed)) {
+        if (ops->open &&
+            !ops->open(o->conn, dest_registry_conf(p->registry), d, p->http, &o->failed)) {
             o->failed = (struct err){.code = EC_OK};
         }
         map_put(&p->open, key_of(o), o);

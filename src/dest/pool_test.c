@@ -1,5 +1,6 @@
-/* Tests of open destinations and of whole attempts: the loop runs on the test's thread, a receiver on loopback answers by
- * path. Addresses that are refused, TLS and proxies: io's own tests and tests/stories. SPDX-License-Identifier: Apache-2.0 */
+/* Tests of open destinations and of whole attempts: the loop runs on the test's thread, a receiver
+ * on loopback answers by path. Addresses that are refused, TLS and proxies: io's own tests and
+ * tests/stories. SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -32,7 +33,8 @@ static const struct answer {
     {"/just", "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n12345678901234567890", 0},
     {"/gzip",
      "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 30\r\n\r\n"
-     "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x57\x48\xaf\xca\x2c\x00\x00\x19\x6a\xd2\xdf\x0a\x00\x00\x00",
+     "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x57\x48\xaf\xca\x2c\x00\x00\x19"
+     "\x6a\xd2\xdf\x0a\x00\x00\x00",
      91},
     {"/gzip-bad", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain", 0},
     {"/cut", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", 0},
@@ -61,7 +63,8 @@ static void answer_one(int fd)
         size_t at = strlen("POST "), len = strlen(answers[i].path);
         if (strncmp(in + at, answers[i].path, len) == 0 && in[at + len] == ' ') {
             const char *text = answers[i].text;
-            assert_true(send(fd, text, answers[i].n ? answers[i].n : strlen(text), MSG_NOSIGNAL) >= 0);
+            assert_true(send(fd, text, answers[i].n ? answers[i].n : strlen(text), MSG_NOSIGNAL) >=
+                        0);
         }
     }
 }
@@ -99,21 +102,24 @@ static void receiver_close(struct receiver *r)
 static unsigned opened, closed;
 static const struct dest_field no_fields[] = {{.key = NULL}};
 
-static enum ec open_invalid(void *conn, const struct dest_conf *conf, struct destination *d, struct httpc *http, struct err *err)
+static enum ec open_invalid(void *conn, const struct dest_conf *conf, struct destination *d,
+                            struct httpc *http, struct err *err)
 {
     (void)conn, (void)conf, (void)d, (void)http;
     opened++;
     return err_set(err, EC_INVALID, "validation failed");
 }
 
-static enum ec open_unavailable(void *conn, const struct dest_conf *conf, struct destination *d, struct httpc *http, struct err *err)
+static enum ec open_unavailable(void *conn, const struct dest_conf *conf, struct destination *d,
+                                struct httpc *http, struct err *err)
 {
     (void)conn, (void)conf, (void)d, (void)http;
     opened++;
     return err_set(err, EC_UNAVAILABLE, "no descriptors");
 }
 
-static enum ec open_well(void *conn, const struct dest_conf *conf, struct destination *d, struct httpc *http, struct err *err)
+static enum ec open_well(void *conn, const struct dest_conf *conf, struct destination *d,
+                         struct httpc *http, struct err *err)
 {
     (void)conn, (void)conf, (void)d, (void)http, (void)err;
     opened++;
@@ -133,13 +139,24 @@ static void count_close(void *conn)
     closed++;
 }
 
-static const struct dest_ops type_invalid = {
-    .type = "invalid", .fields = no_fields, .open = open_invalid, .send = send_well, .close = count_close};
-static const struct dest_ops type_unavailable = {
-    .type = "unavailable", .fields = no_fields, .open = open_unavailable, .send = send_well, .close = count_close};
-static const struct dest_ops type_counted = {
-    .type = "counted", .fields = no_fields, .conn_size = 8, .open = open_well, .send = send_well, .close = count_close};
-static const struct dest_ops *const types[] = {&dest_webhook, &dest_null, &dest_flaky, &type_invalid, &type_unavailable, &type_counted};
+static const struct dest_ops type_invalid = {.type = "invalid",
+                                             .fields = no_fields,
+                                             .open = open_invalid,
+                                             .send = send_well,
+                                             .close = count_close};
+static const struct dest_ops type_unavailable = {.type = "unavailable",
+                                                 .fields = no_fields,
+                                                 .open = open_unavailable,
+                                                 .send = send_well,
+                                                 .close = count_close};
+static const struct dest_ops type_counted = {.type = "counted",
+                                             .fields = no_fields,
+                                             .conn_size = 8,
+                                             .open = open_well,
+                                             .send = send_well,
+                                             .close = count_close};
+static const struct dest_ops *const types[] = {&dest_webhook, &dest_null,        &dest_flaky,
+                                               &type_invalid, &type_unavailable, &type_counted};
 
 /* ---- a bench: sends one after another on the loop ---- */
 
@@ -174,7 +191,10 @@ static void send_next(struct bench *b)
         return;
     }
     struct dest_send *s = &b->sends[b->at];
-    s->op = (struct op){.done = on_sent, .io = b->io, .deadline = s->op.deadline ? mono_now() + s->op.deadline : mono_now() + 10 * SECOND};
+    s->op = (struct op){.done = on_sent,
+                        .io = b->io,
+                        .deadline = s->op.deadline ? mono_now() + s->op.deadline
+                                                   : mono_now() + 10 * SECOND};
     dest_send(b->pool, s);
 }
 
@@ -212,10 +232,15 @@ static void bench_run(struct bench *b, struct dest_send *sends, size_t count)
 
 static struct dest_send send_new(const char *type, const char *url, struct strmap metadata)
 {
-    struct dest_send s = {.destination = webhook_new(url, "secret=s"), .number = 1, .now = wall_now()};
+    struct dest_send s = {
+        .destination = webhook_new(url, "secret=s"), .number = 1, .now = wall_now()};
     s.destination->type = str_z(type);
-    s.event = event_new(&(struct event){
-        .env = STR(""), .id = STR("evt_1"), .tenant_id = STR("t1"), .topic = STR("user.created"), .metadata = metadata, .data = STR("{}")});
+    s.event = event_new(&(struct event){.env = STR(""),
+                                        .id = STR("evt_1"),
+                                        .tenant_id = STR("t1"),
+                                        .topic = STR("user.created"),
+                                        .metadata = metadata,
+                                        .data = STR("{}")});
     arena_init(&s.arena);
     return s;
 }
@@ -238,14 +263,16 @@ static const struct attempt_row {
 } rows[] = {
     {"/ok", true, "200", "{\"status\":200,\"body\":\"ok\"}", -1, false},
     {"/204", true, "204", "{\"status\":204,\"body\":\"\"}", -1, false},
-    {"/500", false, "500", "{\"status\":500,\"body\":\"{\\\"error\\\": \\\"<test>\\\"\"}", -1, false},
+    {"/500", false, "500", "{\"status\":500,\"body\":\"{\\\"error\\\": \\\"<test>\\\"\"}", -1,
+     false},
     {"/302", false, "redirect_error", "", -1, false},
     {"/302-nowhere", false, "302", "{\"status\":302,\"body\":\"moved\"}", -1, false},
     {"/410", false, "410", "{\"status\":410,\"body\":\"\"}", -1, true},
     {"/429", false, "429", "{\"status\":429,\"body\":\"\"}", 7, false},
     {"/503", false, "503", "{\"status\":503,\"body\":\"\"}", -1, false},
     {"/500-after", false, "500", "{\"status\":500,\"body\":\"\"}", -1, false},
-    {"/long", true, "200", "{\"status\":200,\"body\":\"Response body exceeded 20 bytes and was not stored\"}", -1, false},
+    {"/long", true, "200",
+     "{\"status\":200,\"body\":\"Response body exceeded 20 bytes and was not stored\"}", -1, false},
     {"/just", true, "200", "{\"status\":200,\"body\":\"12345678901234567890\"}", -1, false},
     {"/gzip", true, "200", "{\"status\":200,\"body\":\"hello gzip\"}", -1, false},
     {"/gzip-bad", true, "200", "{\"status\":200,\"body\":\"\"}", -1, false},
@@ -267,7 +294,8 @@ static void attempts(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         bool ours = rows[i].path[0] == '/';
         if (ours) {
-            snprintf(urls[i], sizeof(urls[i]), "http://127.0.0.1:%d%s", b.receiver.port, rows[i].path);
+            snprintf(urls[i], sizeof(urls[i]), "http://127.0.0.1:%d%s", b.receiver.port,
+                     rows[i].path);
         } else {
             snprintf(urls[i], sizeof(urls[i]), "%s", rows[i].path);
         }
@@ -276,16 +304,18 @@ static void attempts(void **state)
     bench_run(&b, sends, ARRAY_LEN(rows));
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct outcome *o = &sends[i].outcome;
-        if (sends[i].op.err.code || o->no_attempt || o->delivered != rows[i].delivered || !str_eqz(o->code, rows[i].code) ||
-            !str_eqz(o->response, rows[i].response) || o->gone != rows[i].gone || o->retry_after_s != rows[i].retry_after_s) {
-            fail_msg("%s: code %.*s, response %.*s, retry after %lld", rows[i].path, STR_ARG(o->code), STR_ARG(o->response),
-                     (long long)o->retry_after_s);
+        if (sends[i].op.err.code || o->no_attempt || o->delivered != rows[i].delivered ||
+            !str_eqz(o->code, rows[i].code) || !str_eqz(o->response, rows[i].response) ||
+            o->gone != rows[i].gone || o->retry_after_s != rows[i].retry_after_s) {
+            fail_msg("%s: code %.*s, response %.*s, retry after %lld", rows[i].path,
+                     STR_ARG(o->code), STR_ARG(o->response), (long long)o->retry_after_s);
         }
         send_fini(&sends[i]);
     }
 }
 
-/* A value that no header can carry fails before anything is sent; a name that is none is left out (design: metadata). */
+/* A value that no header can carry fails before anything is sent; a name that is none is left out
+ * (design: metadata). */
 static void metadata(void **state)
 {
     (void)state;
@@ -365,7 +395,8 @@ static void not_opened(void **state)
     for (size_t i = 1; i < 3; i++) {
         assert_int_equal(v[i].op.err.code, EC_OK);
         assert_str(v[i].outcome.code, "ERR");
-        assert_str(v[i].outcome.response, "{\"error\":\"failed to create publisher: validation failed\"}");
+        assert_str(v[i].outcome.response,
+                   "{\"error\":\"failed to create publisher: validation failed\"}");
     }
     for (size_t i = 3; i < 5; i++) {
         assert_int_equal(v[i].op.err.code, EC_UNAVAILABLE);
@@ -407,8 +438,11 @@ static void least_recent_closes(void **state)
 int pool_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attempts),   cmocka_unit_test(metadata),            cmocka_unit_test(null_and_flaky),
-        cmocka_unit_test(not_opened), cmocka_unit_test(least_recent_closes),
+        cmocka_unit_test(attempts),
+        cmocka_unit_test(metadata),
+        cmocka_unit_test(null_and_flaky),
+        cmocka_unit_test(not_opened),
+        cmocka_unit_test(least_recent_closes),
     };
     return cmocka_run_group_tests_name("dest/pool", tests, NULL, NULL);
 }

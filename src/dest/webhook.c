@@ -1,5 +1,5 @@
-/* Webhooks in default mode: HMAC over a templated content, one templated signature header. Spec: destinations.md 4.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Webhooks in default mode: HMAC over a templated content, one templated signature header. Spec:
+ * destinations.md 4. SPDX-License-Identifier: Apache-2.0 */
 #include "dest/dest.h"
 #include "dest/shared/template.h"
 #include "dest/shared/webhook.h"
@@ -27,7 +27,8 @@ static bool is_default_header(struct str t)
     return str_eqz(t, "v0={{.Signatures | join \",\"}}");
 }
 
-static void check(const struct dest_conf *conf, const struct destination *d, struct dest_problems *p)
+static void check(const struct dest_conf *conf, const struct destination *d,
+                  struct dest_problems *p)
 {
     (void)conf;
     webhook_check_custom_headers(d, p);
@@ -37,7 +38,8 @@ static void check(const struct dest_conf *conf, const struct destination *d, str
     const struct secret *s = credmap_get(&d->credentials, STR("secret"));
     const struct secret *pv = credmap_get(&d->credentials, STR("previous_secret"));
     const struct secret *t = credmap_get(&d->credentials, STR("previous_secret_invalid_at"));
-    bool has_s = s && secret_is_set(s), has_p = pv && secret_is_set(pv), has_t = t && secret_is_set(t);
+    bool has_s = s && secret_is_set(s), has_p = pv && secret_is_set(pv),
+         has_t = t && secret_is_set(t);
     if (!has_s && !has_p && !has_t) {
         return;
     }
@@ -52,13 +54,15 @@ static void check(const struct dest_conf *conf, const struct destination *d, str
     }
 }
 
-static struct str render_secret(const struct dest_conf *conf, const struct template_input *in, struct dest_problems *p)
+static struct str render_secret(const struct dest_conf *conf, const struct template_input *in,
+                                struct dest_problems *p)
 {
     struct template *t = NULL;
     struct err err = {0};
     CLEANUP(buf_fini) struct buf out;
     buf_init(&out, SIGNATURE_MOST);
-    if (template_new(conf->secret_template, TEMPLATE_SECRET, &t, &err) || template_try(t, in, &out, &err)) {
+    if (template_new(conf->secret_template, TEMPLATE_SECRET, &t, &err) ||
+        template_try(t, in, &out, &err)) {
         dest_problem(p, "failed to execute signing secret template: %s", err.text);
     }
     template_free(t);
@@ -77,21 +81,23 @@ static struct str generate(const struct dest_conf *conf, struct dest_problems *p
     b64_add(&b64, bytes, sizeof(bytes));
     id_text(ID_NANOID, alnum);
     id_text(ID_NANOID, alnum + 16);
-    struct template_input in = {
-        .random_hex = buf_str(&hex), .random_base64 = buf_str(&b64), .random_alphanumeric = {alnum, ALNUM_LENGTH}};
+    struct template_input in = {.random_hex = buf_str(&hex),
+                                .random_base64 = buf_str(&b64),
+                                .random_alphanumeric = {alnum, ALNUM_LENGTH}};
     struct str secret = render_secret(conf, &in, p);
     explicit_bzero(bytes, sizeof(bytes));
     explicit_bzero(alnum, sizeof(alnum));
     return secret;
 }
 
-static void prepare(const struct dest_conf *conf, struct destination *now, const struct destination *before, enum dest_role role,
-                    struct dest_problems *p)
+static void prepare(const struct dest_conf *conf, struct destination *now,
+                    const struct destination *before, enum dest_role role, struct dest_problems *p)
 {
     webhook_prepare(conf, now, before, role, p, generate);
 }
 
-static enum ec open_conn(void *conn, const struct dest_conf *conf, struct destination *d, struct httpc *http, struct err *err)
+static enum ec open_conn(void *conn, const struct dest_conf *conf, struct destination *d,
+                         struct httpc *http, struct err *err)
 {
     struct conn *c = conn;
     *c = (struct conn){.conf = conf, .http = http};
@@ -99,7 +105,8 @@ static enum ec open_conn(void *conn, const struct dest_conf *conf, struct destin
     struct str previous = webhook_previous_secret(d, wall_now());
     if (previous.n) {
         c->previous = hmac_new(conf->algorithm, previous);
-        time_parse(secret_reveal(credmap_get(&d->credentials, STR("previous_secret_invalid_at"))), &c->previous_until, NULL);
+        time_parse(secret_reveal(credmap_get(&d->credentials, STR("previous_secret_invalid_at"))),
+                   &c->previous_until, NULL);
     }
     enum ec ec = EC_OK;
     if (!is_default_content(conf->content_template)) {
@@ -138,7 +145,11 @@ static struct str sign_one(struct conn *c, struct hmac *key, struct str content,
 static bool signature(struct conn *c, const struct dest_send *rq, struct arena *a, struct str *out)
 {
     struct str list[2];
-    struct template_input in = {.event_id = rq->event->id, .topic = rq->event->topic, .body = rq->event->data, .now = rq->now, .signatures = list};
+    struct template_input in = {.event_id = rq->event->id,
+                                .topic = rq->event->topic,
+                                .body = rq->event->data,
+                                .now = rq->now,
+                                .signatures = list};
     struct buf content, header;
     buf_init(&content, rq->event->data.n * 8 + SIGNATURE_MOST);
     buf_init(&header, SIGNATURE_MOST);
@@ -163,7 +174,8 @@ static bool signature(struct conn *c, const struct dest_send *rq, struct arena *
     return ok;
 }
 
-static void add_metadata(const struct dest_conf *conf, const struct dest_send *rq, struct headers *h)
+static void add_metadata(const struct dest_conf *conf, const struct dest_send *rq,
+                         struct headers *h)
 {
     struct strmap m = webhook_metadata(rq, h->a);
     for (size_t i = 0; i < m.n; i++) {
@@ -212,7 +224,8 @@ const struct dest_ops dest_webhook = {
     .label = "Webhook",
     .description = "Send events by HTTP POST to a URL",
     .icon_svg = webhook_icon,
-    .instructions = "Give the URL that receives your events. Each request carries a signature made with the destination's secret;"
+    .instructions = "Give the URL that receives your events. Each request carries a signature made "
+                    "with the destination's secret;"
                     " verify it before you trust the body.",
     .fields = webhook_fields,
     .conn_size = sizeof(struct conn),

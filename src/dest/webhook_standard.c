@@ -1,5 +1,6 @@
-/* Webhooks in Standard Webhooks mode (standardwebhooks.com, spec destinations.md 5): key = decoded secret, content
- * id.timestamp.body, signatures "v1,<base64>". SPDX-License-Identifier: Apache-2.0 */
+/* Webhooks in Standard Webhooks mode (standardwebhooks.com, spec destinations.md 5): key = decoded
+ * secret, content id.timestamp.body, signatures "v1,<base64>". SPDX-License-Identifier: Apache-2.0
+ */
 #include "dest/dest.h"
 #include "dest/shared/webhook.h"
 #include "util/hash.h"
@@ -49,11 +50,13 @@ static struct str cred(const struct destination *d, const char *key)
     return s ? secret_reveal(s) : STR("");
 }
 
-static void check(const struct dest_conf *conf, const struct destination *d, struct dest_problems *p)
+static void check(const struct dest_conf *conf, const struct destination *d,
+                  struct dest_problems *p)
 {
     (void)conf;
     webhook_check_custom_headers(d, p);
-    struct str s = cred(d, "secret"), pv = cred(d, "previous_secret"), t = cred(d, "previous_secret_invalid_at");
+    struct str s = cred(d, "secret"), pv = cred(d, "previous_secret"),
+               t = cred(d, "previous_secret_invalid_at");
     if (p->n || (s.n == 0 && pv.n == 0 && t.n == 0)) {
         return;
     }
@@ -87,8 +90,8 @@ static struct str generate(const struct dest_conf *conf, struct dest_problems *p
     return out;
 }
 
-static void prepare(const struct dest_conf *conf, struct destination *now, const struct destination *before, enum dest_role role,
-                    struct dest_problems *p)
+static void prepare(const struct dest_conf *conf, struct destination *now,
+                    const struct destination *before, enum dest_role role, struct dest_problems *p)
 {
     webhook_prepare(conf, now, before, role, p, generate);
 }
@@ -105,7 +108,8 @@ static struct hmac *keyed(struct str secret)
     return h;
 }
 
-static enum ec open_conn(void *conn, const struct dest_conf *conf, struct destination *d, struct httpc *http, struct err *err)
+static enum ec open_conn(void *conn, const struct dest_conf *conf, struct destination *d,
+                         struct httpc *http, struct err *err)
 {
     struct conn *c = conn;
     *c = (struct conn){.conf = conf, .http = http, .current = keyed(webhook_secret(d))};
@@ -127,7 +131,8 @@ static void close_conn(void *conn)
     hmac_free(c->previous);
 }
 
-static void add_signature(struct hmac *key, struct str id, struct str seconds, struct str body, struct buf *b)
+static void add_signature(struct hmac *key, struct str id, struct str seconds, struct str body,
+                          struct buf *b)
 {
     const struct str parts[] = {id, STR("."), seconds, STR("."), body};
     uint8_t mac[HMAC_MAX];
@@ -177,7 +182,8 @@ const struct dest_ops dest_webhook_standard = {
     .label = "Webhook",
     .description = "Send events by HTTP POST to a URL",
     .icon_svg = webhook_icon,
-    .instructions = "Give the URL that receives your events. Requests follow the Standard Webhooks specification: verify them with any"
+    .instructions = "Give the URL that receives your events. Requests follow the Standard Webhooks "
+                    "specification: verify them with any"
                     " of its libraries and the destination's secret.",
     .fields = webhook_fields,
     .conn_size = sizeof(struct conn),

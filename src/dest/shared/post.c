@@ -1,6 +1,7 @@
-/* Sending a webhook and judging the answer: codes of attempts, what is kept of a body, whose fault it is when a proxy stands
- * between. Not for headers and signatures: webhook.c. Spec: destinations.md 3.4 to 3.7; only 2xx succeeds, redirects are
- * not followed. SPDX-License-Identifier: Apache-2.0 */
+/* Sending a webhook and judging the answer: codes of attempts, what is kept of a body, whose fault
+ * it is when a proxy stands between. Not for headers and signatures: webhook.c. Spec:
+ * destinations.md 3.4 to 3.7; only 2xx succeeds, redirects are not followed.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <zlib.h>
 
 #include "core/backoff.h"
@@ -22,7 +23,8 @@ struct post {
 
 static size_t stored_most(const struct dest_conf *conf)
 {
-    return conf->response_max && conf->response_max < STORED_MOST ? conf->response_max : STORED_MOST;
+    return conf->response_max && conf->response_max < STORED_MOST ? conf->response_max
+                                                                  : STORED_MOST;
 }
 
 void webhook_fail(struct dest_send *rq, const char *code, const char *error)
@@ -47,11 +49,21 @@ static const char *envoy_code(const struct httpc_req *h)
     static const struct {
         const char *flag, *code;
     } flags[] = {
-        {"UF", "connection_refused"}, {"UH", "connection_refused"},  {"LH", "connection_refused"},
-        {"UC", "connection_reset"},   {"UR", "connection_reset"},    {"LR", "connection_reset"},
-        {"UT", "timeout"},            {"SI", "timeout"},             {"DT", "timeout"},
-        {"UMSDR", "timeout"},         {"DF", "dns_error"},           {"NR", "network_unreachable"},
-        {"NC", "network_unreachable"}, {"UPE", "protocol_error"},    {"DPE", "protocol_error"},
+        {"UF", "connection_refused"},
+        {"UH", "connection_refused"},
+        {"LH", "connection_refused"},
+        {"UC", "connection_reset"},
+        {"UR", "connection_reset"},
+        {"LR", "connection_reset"},
+        {"UT", "timeout"},
+        {"SI", "timeout"},
+        {"DT", "timeout"},
+        {"UMSDR", "timeout"},
+        {"DF", "dns_error"},
+        {"NR", "network_unreachable"},
+        {"NC", "network_unreachable"},
+        {"UPE", "protocol_error"},
+        {"DPE", "protocol_error"},
     };
     struct str said = httpc_header(h, "x-envoy-response-flags");
     if (said.n == 0 || str_eqz(said, "-")) {
@@ -65,7 +77,8 @@ static const char *envoy_code(const struct httpc_req *h)
     return "network_error";
 }
 
-/* The proxy itself is at fault when it is away or refuses us; otherwise it speaks of the destination. */
+/* The proxy itself is at fault when it is away or refuses us; otherwise it speaks of the
+ * destination. */
 static void judge_proxy(struct dest_send *rq, const struct httpc_req *h)
 {
     int status = h->proxy_status;
@@ -113,7 +126,8 @@ static const char *code_of(enum httpc_fail fail)
 
 /* ---- bodies ---- */
 
-/* As much as can be decompressed, up to the bound; bad input ends it, as a cut connection ends a plain body. */
+/* As much as can be decompressed, up to the bound; bad input ends it, as a cut connection ends a
+ * plain body. */
 static void gunzip(struct str in, struct buf *out)
 {
     z_stream z = {0};
@@ -256,14 +270,16 @@ static void send_post(struct httpc *http, struct post *p, struct str url, struct
         .header_count = h->n,
         .body = rq->event->data,
         .proxy = p->conf->proxy_url,
-        .max_response = most + most / 64 + 64, /* gzip makes what it cannot compress a little longer */
+        .max_response =
+            most + most / 64 + 64, /* gzip makes what it cannot compress a little longer */
     };
     rq->impl = p;
     rq->op.cancel = on_cancel;
     httpc_send(http, &p->http);
 }
 
-void webhook_post(struct httpc *http, const struct dest_conf *conf, struct dest_send *rq, struct headers *h)
+void webhook_post(struct httpc *http, const struct dest_conf *conf, struct dest_send *rq,
+                  struct headers *h)
 {
     struct str text = STR("");
     struct target_url target;

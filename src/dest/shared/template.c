@@ -1,5 +1,5 @@
-/* Runs signing templates: walks the tree of template_parse.c over one delivery's values. Steps, variables and output are
- * bounded. SPDX-License-Identifier: Apache-2.0 */
+/* Runs signing templates: walks the tree of template_parse.c over one delivery's values. Steps,
+ * variables and output are bounded. SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +39,11 @@ static struct value root_field(struct run *r, struct str name)
         unsigned kinds; /* bits of template_kind */
         struct str text;
     } texts[] = {
-        {"EventID", 3, in->event_id},      {"Topic", 3, in->topic},           {"Body", 1, in->body},
-        {"RandomHex", 4, in->random_hex},  {"RandomBase64", 4, in->random_base64},
+        {"EventID", 3, in->event_id},
+        {"Topic", 3, in->topic},
+        {"Body", 1, in->body},
+        {"RandomHex", 4, in->random_hex},
+        {"RandomBase64", 4, in->random_base64},
         {"RandomAlphanumeric", 4, in->random_alphanumeric},
     };
     unsigned bit = 1u << r->kind;
@@ -69,12 +72,16 @@ static struct value time_format(struct run *r, struct value t, const struct valu
     return value_str(arena_copy(&r->arena, buf_str(&b)));
 }
 
-static struct value time_field(struct run *r, struct value t, struct str name, const struct value *args, size_t n)
+static struct value time_field(struct run *r, struct value t, struct str name,
+                               const struct value *args, size_t n)
 {
     static const struct {
         const char *name;
         int64_t divide, multiply;
-    } counts[] = {{"Unix", USEC_PER_SEC, 1}, {"UnixMilli", USEC_PER_MSEC, 1}, {"UnixMicro", 1, 1}, {"UnixNano", 1, 1000}};
+    } counts[] = {{"Unix", USEC_PER_SEC, 1},
+                  {"UnixMilli", USEC_PER_MSEC, 1},
+                  {"UnixMicro", 1, 1},
+                  {"UnixNano", 1, 1000}};
     static const struct {
         const char *name;
         char part;
@@ -104,7 +111,8 @@ static struct value time_field(struct run *r, struct value t, struct str name, c
 }
 
 /* Arguments belong to the last field, a method. */
-static struct value follow(struct run *r, struct value v, const struct field_name *f, const struct value *args, size_t n)
+static struct value follow(struct run *r, struct value v, const struct field_name *f,
+                           const struct value *args, size_t n)
 {
     bool method = v.type == V_TIME && f;
     for (; f && !r->failed; f = f->next) {
@@ -126,7 +134,8 @@ static struct value follow(struct run *r, struct value v, const struct field_nam
 
 static struct value eval_pipe(struct run *r, const struct pipe *p, struct value dot);
 
-static struct value call(struct run *r, const struct template_func *f, const struct value *args, size_t n)
+static struct value call(struct run *r, const struct template_func *f, const struct value *args,
+                         size_t n)
 {
     if (n < f->least || n > f->most) {
         return run_fail(r, "wrong number of args for %s: got %zu", f->name, n);
@@ -144,7 +153,8 @@ static struct value variable(struct run *r, struct str name)
     return run_fail(r, "undefined variable \"%.*s\"", STR_ARG(name));
 }
 
-static struct value eval_operand(struct run *r, const struct operand *o, struct value dot, const struct value *args, size_t n)
+static struct value eval_operand(struct run *r, const struct operand *o, struct value dot,
+                                 const struct value *args, size_t n)
 {
     struct value v = o->value;
     switch (o->kind) {
@@ -167,7 +177,8 @@ static struct value eval_operand(struct run *r, const struct operand *o, struct 
     return r->failed ? v : follow(r, v, o->fields, args, n);
 }
 
-static struct value eval_command(struct run *r, const struct command *c, struct value dot, const struct value *piped)
+static struct value eval_command(struct run *r, const struct command *c, struct value dot,
+                                 const struct value *piped)
 {
     struct value args[ARGS_MOST + 1];
     size_t n = 0;
@@ -277,7 +288,8 @@ static void run_nodes(struct run *r, const struct node *n, struct value dot)
     }
 }
 
-enum ec template_try(const struct template *t, const struct template_input *in, struct buf *out, struct err *err)
+enum ec template_try(const struct template *t, const struct template_input *in, struct buf *out,
+                     struct err *err)
 {
     struct run r = {.kind = t->kind, .in = in, .out = out};
     struct value root = {.type = V_ROOT};
@@ -301,8 +313,8 @@ bool template_render(const struct template *t, const struct template_input *in, 
 
 /* ---- making one ---- */
 
-/* A run over made-up values finds fields and functions that do not fit; not what depends on the data. Secrets are left to
- * their first use. */
+/* A run over made-up values finds fields and functions that do not fit; not what depends on the
+ * data. Secrets are left to their first use. */
 static enum ec dry_run(const struct template *t, struct err *err)
 {
     static const char *const what[] = {"content", "header"};
@@ -321,10 +333,12 @@ static enum ec dry_run(const struct template *t, struct err *err)
     if (t->kind == TEMPLATE_SECRET || !template_try(t, &in, &b, &why)) {
         return EC_OK;
     }
-    return err_set(err, EC_INVALID, "signature %s template execution failed: %s", what[t->kind], why.text);
+    return err_set(err, EC_INVALID, "signature %s template execution failed: %s", what[t->kind],
+                   why.text);
 }
 
-enum ec template_new(struct str text, enum template_kind kind, struct template **out, struct err *err)
+enum ec template_new(struct str text, enum template_kind kind, struct template **out,
+                     struct err *err)
 {
     struct template *t = xcalloc(1, sizeof(*t));
     arena_init(&t->arena);

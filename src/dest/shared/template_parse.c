@@ -1,12 +1,27 @@
-/* Text of a signing template to its tree: a lexer of actions and a parser by recursive descent, nesting bounded.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Text of a signing template to its tree: a lexer of actions and a parser by recursive descent,
+ * nesting bounded. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
 #include "dest/shared/template_priv.h"
 
 #define NESTING_MOST 32
 
-enum token_kind { T_END, T_PIPE, T_OPEN, T_CLOSE, T_COMMA, T_DECLARE, T_ASSIGN, T_TEXT, T_INT, T_WORD, T_FIELD, T_DOT, T_VAR, T_BAD };
+enum token_kind {
+    T_END,
+    T_PIPE,
+    T_OPEN,
+    T_CLOSE,
+    T_COMMA,
+    T_DECLARE,
+    T_ASSIGN,
+    T_TEXT,
+    T_INT,
+    T_WORD,
+    T_FIELD,
+    T_DOT,
+    T_VAR,
+    T_BAD
+};
 struct token {
     enum token_kind kind;
     struct str text; /* without quotes, '.'; VAR: with its $ */
@@ -29,7 +44,8 @@ static void fail(struct parser *p, const char *what, struct str which)
 {
     if (!p->failed) {
         p->failed = true;
-        err_set(p->err, EC_INVALID, "%s%s%.*s%s", what, which.n ? " \"" : "", STR_ARG(which), which.n ? "\"" : "");
+        err_set(p->err, EC_INVALID, "%s%s%.*s%s", what, which.n ? " \"" : "", STR_ARG(which),
+                which.n ? "\"" : "");
     }
 }
 
@@ -135,7 +151,8 @@ static void take_sign(struct parser *p)
     static const struct {
         const char *text;
         enum token_kind kind;
-    } signs[] = {{":=", T_DECLARE}, {"=", T_ASSIGN}, {"|", T_PIPE}, {"(", T_OPEN}, {")", T_CLOSE}, {",", T_COMMA}};
+    } signs[] = {{":=", T_DECLARE}, {"=", T_ASSIGN}, {"|", T_PIPE},
+                 {"(", T_OPEN},     {")", T_CLOSE},  {",", T_COMMA}};
     for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
         if (looking_at(p, signs[i].text)) {
             p->tok.kind = signs[i].kind;
@@ -191,7 +208,8 @@ static void word_operand(struct parser *p, struct operand *o, struct str word)
         o->func = template_func(word);
         if (!o->func) {
             char text[80];
-            snprintf(text, sizeof(text), "function \"%.*s\" not defined", (int)MIN(word.n, (size_t)40), word.p);
+            snprintf(text, sizeof(text), "function \"%.*s\" not defined",
+                     (int)MIN(word.n, (size_t)40), word.p);
             fail(p, text, STR(""));
         }
     }
@@ -340,7 +358,8 @@ static bool block_kind(struct str word, enum node_kind *out)
     return false;
 }
 
-/* The word of the block has been taken. An "else if" is a block of its own inside the other branch. */
+/* The word of the block has been taken. An "else if" is a block of its own inside the other branch.
+ */
 static struct node *parse_block(struct parser *p, enum node_kind kind)
 {
     struct node *n = new_node(p, kind);
@@ -366,7 +385,9 @@ static struct node *parse_block(struct parser *p, enum node_kind kind)
         n->otherwise = parse_nodes(p, &stop);
     }
     if (!p->failed && stop != STOP_END) {
-        fail(p, stop == STOP_ELSE ? "unexpected {{else}}" : "unexpected EOF: a block has no {{end}}", STR(""));
+        fail(p,
+             stop == STOP_ELSE ? "unexpected {{else}}" : "unexpected EOF: a block has no {{end}}",
+             STR(""));
     }
     p->depth--;
     return n;

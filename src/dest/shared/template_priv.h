@@ -1,6 +1,6 @@
-/* What the parts of signing templates share: the parsed tree, values, a run. template_parse.c makes the tree, template.c walks
- * it, template_funcs.c has the functions, template_time.c spells times. Included by those alone.
- * SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of signing templates share: the parsed tree, values, a run. template_parse.c makes
+ * the tree, template.c walks it, template_values.c and template_funcs.c have the functions,
+ * template_time.c spells times. Included by those alone. SPDX-License-Identifier: Apache-2.0 */
 #ifndef OUTRIDER_DEST_SHARED_TEMPLATE_PRIV_H
 #define OUTRIDER_DEST_SHARED_TEMPLATE_PRIV_H
 
@@ -59,6 +59,14 @@ struct template_func {
     template_fn *fn;
 };
 const struct template_func *template_func(struct str name); /* NULL: not defined */
+const struct template_func *template_library_func(struct str name);
+/* For functions: an argument that must be text or a number (else the run fails), any value as text,
+ * a text that was built (b is freed). */
+#define TEXT_MOST ((size_t)64 * 1024 * 1024)
+bool args_text(struct run *r, const struct value *v);
+int64_t args_int(struct run *r, const struct value *v);
+struct str args_shown(struct run *r, const struct value *v);
+struct value args_made(struct run *r, struct buf *b);
 /* layout in the reference time of the language: "2006-01-02T15:04:05Z07:00". */
 void template_time_add(struct buf *b, const struct value *time, struct str layout);
 int64_t template_time_part(const struct value *time, char part); /* Y D h m s */
@@ -97,7 +105,8 @@ struct node {
     struct node *body, *otherwise;
     struct node *next;
 };
-struct template {
+struct template
+{
     struct arena arena;
     enum template_kind kind;
     struct node *first;

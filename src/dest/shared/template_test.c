@@ -77,31 +77,44 @@ static void blocks(void **state)
 {
     (void)state;
     renders(TEMPLATE_HEADER, "{{range .Signatures}} v1={{.}}{{end}}", " v1=sig1 v1=sig2");
-    renders(TEMPLATE_HEADER, "{{range $i,$s := .Signatures}}[{{$i}}={{$s | trunc 2}}]{{end}}", "[0=si][1=si]");
+    renders(TEMPLATE_HEADER, "{{range $i,$s := .Signatures}}[{{$i}}={{$s | trunc 2}}]{{end}}",
+            "[0=si][1=si]");
     renders(TEMPLATE_HEADER, "{{range splitList \"x\" \"\"}}{{else}}none{{end}}", "");
     renders(TEMPLATE_HEADER, "{{range list}}x{{else}}none{{end}}", "none");
-    renders(TEMPLATE_HEADER, "{{if gt (len .Signatures) 1}}prev={{index .Signatures 1}}{{else}}-{{end}}", "prev=sig2");
+    renders(TEMPLATE_HEADER,
+            "{{if gt (len .Signatures) 1}}prev={{index .Signatures 1}}{{else}}-{{end}}",
+            "prev=sig2");
     renders(TEMPLATE_HEADER, "{{if false}}x{{end}}", "");
-    renders(TEMPLATE_HEADER, "{{if false}}1{{else if eq .Topic \"x\" \"user.created\"}}2{{else}}3{{end}}4", "24");
+    renders(TEMPLATE_HEADER,
+            "{{if false}}1{{else if eq .Topic \"x\" \"user.created\"}}2{{else}}3{{end}}4", "24");
     renders(TEMPLATE_HEADER, "{{with .Topic}}{{.}}{{$.EventID}}{{end}}", "user.createdevt_1");
     renders(TEMPLATE_HEADER, "{{with \"\"}}x{{else}}y{{end}}", "y");
     renders(TEMPLATE_HEADER, "a {{- /* c */ -}} b", "ab");
     renders(TEMPLATE_HEADER, "a {{- .EventID -}} \n b", "aevt_1b");
-    renders(TEMPLATE_CONTENT, "{{$x := \"1\"}}{{if true}}{{$x = \"2\"}}{{$y := 3}}{{end}}{{$x}}", "2");
+    renders(TEMPLATE_CONTENT, "{{$x := \"1\"}}{{if true}}{{$x = \"2\"}}{{$y := 3}}{{end}}{{$x}}",
+            "2");
     renders(TEMPLATE_CONTENT, "{{(.Timestamp).Unix}}", "1717230216");
 }
 
 static void functions(void **state)
 {
     (void)state;
-    renders(TEMPLATE_CONTENT, "{{len .Body}}|{{.EventID | trunc 3}}|{{trunc -2 .EventID}}", "7|evt|_1");
+    renders(TEMPLATE_CONTENT, "{{len .Body}}|{{.EventID | trunc 3}}|{{trunc -2 .EventID}}",
+            "7|evt|_1");
     renders(TEMPLATE_CONTENT, "{{.EventID | b64enc | replace \"=\" \"\"}}", "ZXZ0XzE");
-    renders(TEMPLATE_CONTENT, "{{printf \"%d|%s|%05d|%-3s|%q|%%\" .Timestamp.Unix .Topic 42 \"a\" \"b\"}}",
+    renders(TEMPLATE_CONTENT,
+            "{{printf \"%d|%s|%05d|%-3s|%q|%%\" .Timestamp.Unix .Topic 42 \"a\" \"b\"}}",
             "1717230216|user.created|00042|a  |\"b\"|%");
     renders(TEMPLATE_CONTENT, "{{print 1 2 \"a\" 3}}{{add 1 2 3}}{{sub 1 2}}", "1 2a36-1");
-    renders(TEMPLATE_CONTENT, "{{.Topic | splitList \".\" | last}} {{join \"-\" (splitList \".\" .Topic)}}", "created user-created");
-    renders(TEMPLATE_CONTENT, "{{\"\" | default \"d\"}}{{ternary \"a\" \"b\" true}}{{and 1 0}}{{or 0 2}}{{not 1}}", "da02false");
-    renders(TEMPLATE_CONTENT, "{{trimPrefix \"evt_\" .EventID}}{{substr 0 4 .Topic}}{{contains \"ser\" .Topic}}", "1usertrue");
+    renders(TEMPLATE_CONTENT,
+            "{{.Topic | splitList \".\" | last}} {{join \"-\" (splitList \".\" .Topic)}}",
+            "created user-created");
+    renders(TEMPLATE_CONTENT,
+            "{{\"\" | default \"d\"}}{{ternary \"a\" \"b\" true}}{{and 1 0}}{{or 0 2}}{{not 1}}",
+            "da02false");
+    renders(TEMPLATE_CONTENT,
+            "{{trimPrefix \"evt_\" .EventID}}{{substr 0 4 .Topic}}{{contains \"ser\" .Topic}}",
+            "1usertrue");
     renders(TEMPLATE_HEADER, "{{.Signatures | join `\\`}}{{\"\\t\\\"\"}}", "sig1\\sig2\t\"");
     renders(TEMPLATE_SECRET, "{{.RandomHex | upper | trunc 3}}", "00F");
 }
@@ -109,18 +122,24 @@ static void functions(void **state)
 static void times(void **state)
 {
     (void)state;
-    renders(TEMPLATE_HEADER, "{{.Timestamp.UTC.Format \"2006-01-02T15:04:05Z07:00\"}}", "2024-06-01T08:23:36Z");
-    renders(TEMPLATE_HEADER, "{{.Timestamp.UTC.Format \"Mon, _2 Jan 2006 3:04:05.000 PM -0700 MST\"}}",
+    renders(TEMPLATE_HEADER, "{{.Timestamp.UTC.Format \"2006-01-02T15:04:05Z07:00\"}}",
+            "2024-06-01T08:23:36Z");
+    renders(TEMPLATE_HEADER,
+            "{{.Timestamp.UTC.Format \"Mon, _2 Jan 2006 3:04:05.000 PM -0700 MST\"}}",
             "Sat,  1 Jun 2024 8:23:36.123 AM +0000 UTC");
-    renders(TEMPLATE_HEADER, "{{.Timestamp.UTC.Format \"Monday 1/2/06 .999999999 05.99\"}}", "Saturday 6/1/24 .123456 36.12");
+    renders(TEMPLATE_HEADER, "{{.Timestamp.UTC.Format \"Monday 1/2/06 .999999999 05.99\"}}",
+            "Saturday 6/1/24 .123456 36.12");
     renders(TEMPLATE_HEADER, "{{.Timestamp.UTC}}", "2024-06-01 08:23:36.123456 +0000 UTC");
-    renders(TEMPLATE_HEADER, "{{.Timestamp.UnixNano}} {{.Timestamp.UTC.Year}} {{.Timestamp.UTC.Hour}}", "1717230216123456000 2024 8");
+    renders(TEMPLATE_HEADER,
+            "{{.Timestamp.UnixNano}} {{.Timestamp.UTC.Year}} {{.Timestamp.UTC.Hour}}",
+            "1717230216123456000 2024 8");
 }
 
 static void refusals(void **state)
 {
     (void)state;
-    refused(TEMPLATE_HEADER, "v0={{.Body}}", "signature header template execution failed: can't evaluate field Body");
+    refused(TEMPLATE_HEADER, "v0={{.Body}}",
+            "signature header template execution failed: can't evaluate field Body");
     refused(TEMPLATE_CONTENT, "{{.Signatures | join \",\"}}", "can't evaluate field Signatures");
     refused(TEMPLATE_CONTENT, "{{.RandomHex}}", "can't evaluate field RandomHex");
     refused(TEMPLATE_CONTENT, "{{.Nothing}}", "can't evaluate field Nothing");
@@ -231,11 +250,12 @@ static void too_long_fails(void **state)
 int template_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(content),      cmocka_unit_test(header_and_secret),
-        cmocka_unit_test(refusals),     cmocka_unit_test(blocks), cmocka_unit_test(functions), cmocka_unit_test(times), cmocka_unit_test(bounds),
-        cmocka_unit_test(secrets_at_first_use),
-        cmocka_unit_test(wrong_arguments),
-        cmocka_unit_test(index_beyond), cmocka_unit_test(too_long_fails),
+        cmocka_unit_test(content),         cmocka_unit_test(header_and_secret),
+        cmocka_unit_test(refusals),        cmocka_unit_test(blocks),
+        cmocka_unit_test(functions),       cmocka_unit_test(times),
+        cmocka_unit_test(bounds),          cmocka_unit_test(secrets_at_first_use),
+        cmocka_unit_test(wrong_arguments), cmocka_unit_test(index_beyond),
+        cmocka_unit_test(too_long_fails),
     };
     return cmocka_run_group_tests_name("dest/template", tests, NULL, NULL);
 }

@@ -80,15 +80,19 @@ enum part { P_STRF, P_ZONE, P_DAY_BLANK, P_NUMBER, P_HALF };
 static const struct part_row {
     const char *layout;
     enum part part;
-    const char *how; /* STRF: strftime's; ZONE: flags of Z, colon, minutes; NUMBER: strftime's without leading zeros */
+    const char *how; /* STRF: strftime's; ZONE: flags of Z, colon, minutes; NUMBER: strftime's
+                        without leading zeros */
 } parts[] = {
-    {"January", P_STRF, "%B"}, {"Jan", P_STRF, "%b"},     {"Monday", P_STRF, "%A"},   {"Mon", P_STRF, "%a"},
-    {"MST", P_STRF, "%Z"},     {"2006", P_STRF, "%Y"},    {"002", P_STRF, "%j"},      {"01", P_STRF, "%m"},
-    {"02", P_STRF, "%d"},      {"03", P_STRF, "%I"},      {"04", P_STRF, "%M"},       {"05", P_STRF, "%S"},
-    {"06", P_STRF, "%y"},      {"15", P_STRF, "%H"},      {"PM", P_HALF, "AMPM"},     {"pm", P_HALF, "ampm"},
-    {"Z07:00", P_ZONE, "Zcm"}, {"Z0700", P_ZONE, "Z m"},  {"Z07", P_ZONE, "Z  "},     {"-07:00", P_ZONE, " cm"},
-    {"-0700", P_ZONE, "  m"},  {"-07", P_ZONE, "   "},    {"_2", P_DAY_BLANK, "%e"},  {"1", P_NUMBER, "%m"},
-    {"2", P_NUMBER, "%d"},     {"3", P_NUMBER, "%I"},     {"4", P_NUMBER, "%M"},      {"5", P_NUMBER, "%S"},
+    {"January", P_STRF, "%B"}, {"Jan", P_STRF, "%b"},     {"Monday", P_STRF, "%A"},
+    {"Mon", P_STRF, "%a"},     {"MST", P_STRF, "%Z"},     {"2006", P_STRF, "%Y"},
+    {"002", P_STRF, "%j"},     {"01", P_STRF, "%m"},      {"02", P_STRF, "%d"},
+    {"03", P_STRF, "%I"},      {"04", P_STRF, "%M"},      {"05", P_STRF, "%S"},
+    {"06", P_STRF, "%y"},      {"15", P_STRF, "%H"},      {"PM", P_HALF, "AMPM"},
+    {"pm", P_HALF, "ampm"},    {"Z07:00", P_ZONE, "Zcm"}, {"Z0700", P_ZONE, "Z m"},
+    {"Z07", P_ZONE, "Z  "},    {"-07:00", P_ZONE, " cm"}, {"-0700", P_ZONE, "  m"},
+    {"-07", P_ZONE, "   "},    {"_2", P_DAY_BLANK, "%e"}, {"1", P_NUMBER, "%m"},
+    {"2", P_NUMBER, "%d"},     {"3", P_NUMBER, "%I"},     {"4", P_NUMBER, "%M"},
+    {"5", P_NUMBER, "%S"},
 };
 
 static const struct part_row *part_at(struct str layout)

@@ -1,5 +1,5 @@
-/* URLs of webhooks. The rules of what parses and how a path is spelled are those that receivers know from Outpost; the query
- * is sent byte for byte. SPDX-License-Identifier: Apache-2.0 */
+/* URLs of webhooks. The rules of what parses and how a path is spelled are those that receivers
+ * know from Outpost; the query is sent byte for byte. SPDX-License-Identifier: Apache-2.0 */
 #include "dest/shared/url.h"
 
 #include "util/query.h"
@@ -15,7 +15,8 @@ static bool is_plain(char c, const char *also)
     return alnum(c) || (c && (strchr("-_.~", c) || strchr(also, c)));
 }
 
-/* Each byte plain or the start of a good %XX; *out_odd: some byte is neither allowed here nor an escape. */
+/* Each byte plain or the start of a good %XX; *out_odd: some byte is neither allowed here nor an
+ * escape. */
 static bool escapes_are_good(struct str s, const char *also, bool *out_odd)
 {
     *out_odd = false;
@@ -84,7 +85,8 @@ static bool name_is_good(struct str s)
     }
     for (size_t i = 0; i < s.n; i++) {
         bool low = s.p[i] == '%' && str_hex_value(s.p[i + 1]) < 8;
-        if (low || ((unsigned char)s.p[i] < 0x80 && s.p[i] != '%' && !is_plain(s.p[i], "!$&'()*+,;=:[]<>\""))) {
+        if (low || ((unsigned char)s.p[i] < 0x80 && s.p[i] != '%' &&
+                    !is_plain(s.p[i], "!$&'()*+,;=:[]<>\""))) {
             return false;
         }
     }
@@ -149,14 +151,15 @@ bool target_url_parse(struct str text, struct arena *a, struct target_url *out)
         return false;
     }
     rest = str_sub(before, scheme + 3, before.n);
-    struct str authority = take_until(&rest, "/?"), path = take_until(&rest, "?"), host = authority, spelled;
+    struct str authority = take_until(&rest, "/?"), path = take_until(&rest, "?"), host = authority,
+               spelled;
     if (!take_user(&host, a, &out->user) || !host_is_good(host) || !spell_path(path, a, &spelled)) {
         return false;
     }
     out->url = before;
     if (host.n != authority.n || spelled.p != path.p || path.n == 0) {
-        out->url = arena_printf(a, "%.*s://%.*s%s%.*s%.*s", STR_ARG(str_sub(text, 0, scheme)), STR_ARG(host), path.n ? "" : "/",
-                                STR_ARG(spelled), STR_ARG(rest));
+        out->url = arena_printf(a, "%.*s://%.*s%s%.*s%.*s", STR_ARG(str_sub(text, 0, scheme)),
+                                STR_ARG(host), path.n ? "" : "/", STR_ARG(spelled), STR_ARG(rest));
     }
     return true;
 }

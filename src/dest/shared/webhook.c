@@ -3,16 +3,27 @@
 
 #define ROTATION (24 * 3600 * USEC_PER_SEC)
 
-const char webhook_icon[] =
-    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\" fill=\"none\" stroke=\"currentColor\""
-    " stroke-width=\"1.5\"><circle cx=\"8\" cy=\"4\" r=\"2\"/><circle cx=\"3.5\" cy=\"12\" r=\"2\"/><circle cx=\"12.5\" cy=\"12\" r=\"2\"/>"
-    "<path d=\"M7 5.8 4.5 10.2M9 5.8l2.5 4.4M5.5 12h5\"/></svg>";
+const char webhook_icon[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" "
+                            "viewBox=\"0 0 16 16\" fill=\"none\" stroke=\"currentColor\""
+                            " stroke-width=\"1.5\"><circle cx=\"8\" cy=\"4\" r=\"2\"/><circle "
+                            "cx=\"3.5\" cy=\"12\" r=\"2\"/><circle cx=\"12.5\" cy=\"12\" r=\"2\"/>"
+                            "<path d=\"M7 5.8 4.5 10.2M9 5.8l2.5 4.4M5.5 12h5\"/></svg>";
 
 const struct dest_field webhook_fields[] = {
-    {.key = "url", .type = "text", .label = "Endpoint URL", .description = "Where events are sent to by HTTP POST", .required = true,
-     .pattern = "^https?:\\/\\/[^\\s]+$", .min_length = -1, .max_length = -1},
-    {.key = "custom_headers", .type = "key_value_map", .label = "Custom headers", .description = "Headers added to every request",
-     .min_length = -1, .max_length = -1},
+    {.key = "url",
+     .type = "text",
+     .label = "Endpoint URL",
+     .description = "Where events are sent to by HTTP POST",
+     .required = true,
+     .pattern = "^https?:\\/\\/[^\\s]+$",
+     .min_length = -1,
+     .max_length = -1},
+    {.key = "custom_headers",
+     .type = "key_value_map",
+     .label = "Custom headers",
+     .description = "Headers added to every request",
+     .min_length = -1,
+     .max_length = -1},
     {.key = NULL},
 };
 
@@ -20,7 +31,8 @@ const struct dest_field webhook_fields[] = {
 
 static bool token_char(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("!#$%&'*+-.^_`|~", c));
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 /* First letter and each letter behind '-' in upper case, the others in lower case. */
@@ -159,7 +171,8 @@ bool webhook_name_is_plain(struct str s)
 
 bool webhook_name_is_reserved(struct str name)
 {
-    static const char *const names[] = {"content-type", "content-length", "host", "connection", "user-agent"};
+    static const char *const names[] = {"content-type", "content-length", "host", "connection",
+                                        "user-agent"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (str_eq_ci(name, str_z(names[i]))) {
             return true;
@@ -193,7 +206,8 @@ struct strmap webhook_metadata(const struct dest_send *rq, struct arena *a)
 {
     struct strmap m = {NULL, 0};
     char text[TIME_TEXT_MAX];
-    strmap_set(&m, a, STR("timestamp"), arena_copy(a, time_text(text, rq->now / USEC_PER_SEC * USEC_PER_SEC)));
+    strmap_set(&m, a, STR("timestamp"),
+               arena_copy(a, time_text(text, rq->now / USEC_PER_SEC * USEC_PER_SEC)));
     strmap_set(&m, a, STR("event-id"), rq->event->id);
     strmap_set(&m, a, STR("topic"), rq->event->topic);
     if (rq->conf && rq->conf->timestamp_ms) {
@@ -273,7 +287,8 @@ static void keep_three(struct destination *d, struct str v[3])
     }
 }
 
-static void rotate(struct destination *now, const struct destination *before, struct dest_problems *p, struct str fresh)
+static void rotate(struct destination *now, const struct destination *before,
+                   struct dest_problems *p, struct str fresh)
 {
     struct str old = cred(before, "secret");
     if (!before) {
@@ -288,7 +303,8 @@ static void rotate(struct destination *now, const struct destination *before, st
     }
 }
 
-static bool tenant_may(const struct destination *now, const struct destination *before, struct dest_problems *p)
+static bool tenant_may(const struct destination *now, const struct destination *before,
+                       struct dest_problems *p)
 {
     for (size_t i = 0; i < 3; i++) {
         struct str v = cred(now, keys[i]);
@@ -300,8 +316,9 @@ static bool tenant_may(const struct destination *now, const struct destination *
     return true;
 }
 
-void webhook_prepare(const struct dest_conf *conf, struct destination *now, const struct destination *before, enum dest_role role,
-                     struct dest_problems *p, struct str (*generate)(const struct dest_conf *conf, struct dest_problems *p))
+void webhook_prepare(const struct dest_conf *conf, struct destination *now,
+                     const struct destination *before, enum dest_role role, struct dest_problems *p,
+                     struct str (*generate)(const struct dest_conf *conf, struct dest_problems *p))
 {
     if (truthy(cred(now, "rotate_secret"))) {
         rotate(now, before, p, generate(conf, p));
