@@ -23,30 +23,32 @@ struct http_req {
     struct http_conn *conn; /* private */
     struct str method;      /* "GET", as sent */
     struct str target;      /* as sent */
-    struct str path;        /* raw, percent-encoded, before '?' */
+    struct str path;        /* raw, percent-encoded, before '?'; without "http://host" */
     struct str query;       /* raw, behind '?', "" if none */
     struct http_header *headers;
     size_t header_count;
-    struct str body;                   /* whole */
-    bool has_length;                   /* a Content-Length or chunked body was announced */
-    nsec_t received;                   /* monotonic, head complete */
-    struct str peer;                   /* address text */
-    void *user;                        /* the handler's */
-    void (*gone)(struct http_req *rq); /* optional: the client went away; a reply must still be made
-                                          (it is dropped) */
+    struct str body; /* whole */
+    bool has_length; /* a Content-Length or chunked body was announced */
+    nsec_t received; /* monotonic, head complete */
+    struct str peer; /* address text */
+    void *user;      /* the handler's */
+    /* Optional: the connection broke; a reply must still be made (it is dropped). A client that
+     * only closed its sending side is not gone. */
+    void (*gone)(struct http_req *rq);
 };
 
 struct http_reply {
     int status;
-    const struct http_header
-        *headers; /* beyond Content-Length, Date, Connection; Content-Type is one of these */
+    /* Beyond Content-Length, Date, Connection; Content-Type is one of these. One with a line end in
+     * it is left out. */
+    const struct http_header *headers;
     size_t header_count;
     struct str body;
     bool close; /* close the connection after this reply */
 };
 
 struct httpd_conf {
-    const char *host; /* NULL or "": all addresses, both families */
+    const char *host; /* an address; NULL or "": all of them, both families */
     int port;         /* 0: any free port, see httpd_port */
     size_t max_body;
     unsigned max_conns; /* 0 = 20000; beyond it new connections are closed */
@@ -54,8 +56,8 @@ struct httpd_conf {
     /* Called once per request, in order, one at a time per connection. Must lead to one http_reply,
      * now or later. */
     void (*on_request)(void *arg, struct http_req *rq);
-    /* What is answered before a handler sees it (400, 408, 413, 431, 501, 505): fills status' body;
-     * may be NULL for an empty one. */
+    /* What is answered before a handler sees it (400, 408, 413, 417, 431, 501, 505): fills status'
+     * body; may be NULL for an empty one. */
     void (*on_error)(void *arg, int status, struct arena *a, struct http_reply *out);
     void *arg;
 };
@@ -67,7 +69,8 @@ int httpd_port(const struct httpd *h);
  */
 void httpd_stop(struct httpd *h);
 unsigned httpd_busy(const struct httpd *h); /* requests not yet answered and written */
-void httpd_close(struct httpd *h);          /* drops what is left; frees h at the end of the turn */
+void httpd_close(struct httpd *h); /* drops what is left; h is gone once its sockets are, io_free
+                                      sees to it at the latest */
 
 /* Copies what it needs; rq and its arena are freed. On the owning thread. */
 void http_reply(struct http_req *rq, const struct http_reply *r);
