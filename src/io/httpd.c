@@ -230,7 +230,12 @@ void httpd_stop(struct httpd *h)
 
 unsigned httpd_busy(const struct httpd *h)
 {
-    return h->busy + h->writing;
+    unsigned n = h->busy + h->writing;
+    LIST_EACH(l, &h->waits[WAIT_BODY]) /* a request whose head is read will be answered */
+    {
+        n++;
+    }
+    return n;
 }
 
 void httpd_close(struct httpd *h)

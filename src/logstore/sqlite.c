@@ -43,13 +43,14 @@ static void seen_fini(struct map *m)
 }
 
 /* The event's row, once: its first attempts may come from several destinations. */
-static enum ec write_event(struct seglog *l, const struct event *e)
+static enum ec write_event(struct seglog *l, const struct event *e, bool alone)
 {
     uint64_t h = log_event_hash(e->env, e->tenant_id, e->id);
     if (seen(&l->seen, &h) || seen(&l->seen_before, &h)) {
         return EC_OK;
     }
-    if (e->id_given || e->received < l->opened_at) { /* may have a row from an earlier publish or run */
+    /* Only what was kept unmatched, or comes from the last run, may have a row already; others have their claim. */
+    if ((alone && e->id_given) || e->received < l->opened_at) {
         struct event *there = log_event_anywhere(&l->writer_reads, e->env, e->tenant_id, e->id, false);
         sqlc_conn_use(l->conn);
         if (there) {
@@ -65,7 +66,7 @@ static enum ec write_event(struct seglog *l, const struct event *e)
 
 static enum ec write_attempt(struct seglog *l, const struct attempt *a)
 {
-    enum ec ec = a->number <= 1 && !a->manual ? write_event(l, a->event) : EC_OK;
+    enum ec ec = a->number <= 1 && !a->manual ? write_event(l, a->event, false) : EC_OK;
     if (ec) {
         return ec;
     }
@@ -77,7 +78,7 @@ static enum ec write_attempt(struct seglog *l, const struct attempt *a)
 static enum ec write_request(struct seglog *l, struct log_insert *rq)
 {
     for (size_t i = 0; i < rq->event_count; i++) {
-        if (write_event(l, rq->events[i])) {
+        if (write_event(l, rq->events[i], true)) {
             return EC_UNAVAILABLE;
         }
     }
@@ -368,7 +369,7 @@ static enum ec log_open(const struct logstore_conf *conf, struct logstore **out,
     map_init(&l->seen_before);
     enum ec ec = seglog_scan(l, err);
     if (!ec) {
-        ec = seglog_begin(l, err);
+        ec = seglog_resume(l) ? EC_OK : seglog_begin(l, err);
     }
     if (ec) {
         free(l->dir);
