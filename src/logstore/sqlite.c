@@ -369,7 +369,7 @@ static enum ec log_open(const struct logstore_conf *conf, struct logstore **out,
     map_init(&l->seen_before);
     enum ec ec = seglog_scan(l, err);
     if (!ec) {
-        ec = seglog_resume(l) ? EC_OK : seglog_begin(l, err);
+        ec = seglog_begin(l, err);
     }
     if (ec) {
         free(l->dir);

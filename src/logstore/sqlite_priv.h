@@ -70,7 +70,6 @@ struct seglog {
 
 /* sqlite_segment.c */
 enum ec seglog_scan(struct seglog *l, struct err *err);       /* at open: what is in the folder */
-bool seglog_resume(struct seglog *l); /* at open: goes on with the newest segment, when it is not sealed and not full */
 enum ec seglog_begin(struct seglog *l, struct err *err);      /* writer: a new active segment */
 void seglog_seal(struct seglog *l, struct segment *s);        /* caretaker: builds the indexes */
 void seglog_retain(struct seglog *l);                         /* caretaker: removes what is too old or too much */

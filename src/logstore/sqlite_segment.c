@@ -195,29 +195,6 @@ enum ec seglog_begin(struct seglog *l, struct err *err)
     return EC_OK;
 }
 
-bool seglog_resume(struct seglog *l)
-{
-    struct segment *s = l->segment_count ? l->segments[l->segment_count - 1] : NULL;
-    struct sqlc_conn *c;
-    struct err err = {0};
-    if (!s || atomic_load(&s->sealed) || atomic_load(&s->bytes) > l->conf.segment_bytes / 2 ||
-        sqlc_conn_open(s->path, SQLC_WRITE, l->conf.sync_full, 4096, &c, &err)) {
-        return false;
-    }
-    sqlc_conn_use(c);
-    sqlite3_stmt *st = sqlc_stmt(NULL, "SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM attempt)");
-    l->active_rows = sqlc_row(NULL, st) ? sqlite3_column_int64(st, 0) : SEGMENT_ROWS;
-    sqlite3_reset(st);
-    sqlc_conn_use(NULL);
-    if (sqlc_conn_error(c) || l->active_rows >= SEGMENT_ROWS) {
-        sqlc_conn_free(c);
-        return false;
-    }
-    l->active = segment_ref(s);
-    l->conn = c;
-    return true;
-}
-
 void seglog_seal(struct seglog *l, struct segment *s)
 {
     (void)l;
