@@ -1,10 +1,10 @@
 /* Runs signing templates: walks the tree of template_parse.c over one delivery's values. Steps,
  * variables and output are bounded. SPDX-License-Identifier: Apache-2.0 */
+#include "dest/shared/template_priv.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "dest/shared/template_priv.h"
 
 struct value run_fail(struct run *r, const char *fmt, ...)
 {
