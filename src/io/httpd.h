@@ -68,7 +68,7 @@ int httpd_port(const struct httpd *h);
 /* Stops accepting; idle connections close; those with a request finish it with Connection: close.
  */
 void httpd_stop(struct httpd *h);
-unsigned httpd_busy(const struct httpd *h); /* requests not yet answered and written */
+unsigned httpd_busy(const struct httpd *h); /* requests whose head is read and that are not yet answered and written */
 void httpd_close(struct httpd *h); /* drops what is left; h is gone once its sockets are, io_free
                                       sees to it at the latest */
 

@@ -221,6 +221,7 @@ static void drop_oldest(struct seglog *l)
     pthread_mutex_unlock(&l->lock);
     log_line(LOG_INFO, "log segment removed by retention", lz("file", s->path), li("bytes", atomic_load(&s->bytes)));
     atomic_store(&s->doomed, true);
+    remove_files(s->path); /* who still reads it has it open; reader_conn lets go of it */
     segment_unref(s);
 }
 
@@ -260,6 +261,13 @@ struct sqlc_conn *reader_conn(struct reader *r, struct segment *s)
 {
     size_t at = 0;
     for (size_t i = 0; i < OPEN_MOST; i++) {
+        if (r->open[i].s && r->open[i].s != s && atomic_load(&r->open[i].s->doomed)) {
+            sqlc_conn_free(r->open[i].c);
+            segment_unref(r->open[i].s);
+            r->open[i].s = NULL;
+            r->open[i].c = NULL;
+            r->open[i].used = 0;
+        }
         if (r->open[i].s == s) {
             r->open[i].used = ++r->clock;
             return r->open[i].c;
